@@ -36,9 +36,9 @@ def distance(puddles, row, x, y):
 
 @reset.register(PuddlePart)
 def _(world, episode, rng):
-    world.place[0], world.place[1] = rng.random(), rng.random()
-    while world.place[0] + world.place[1] >= GOAL:
-        world.place[0], world.place[1] = rng.random(), rng.random()
+    world.state_index[0], world.state_index[1] = rng.random(), rng.random()
+    while world.state_index[0] + world.state_index[1] >= GOAL:
+        world.state_index[0], world.state_index[1] = rng.random(), rng.random()
 
 
 @step.register(PuddlePart)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import expectant as ex
-from expectant.extend import copy, draw, empty_state, load_successor, remember, stored
+from expectant.extend import copy, draw, empty_state, load_successor, remember, stored_transition
 
 
 class HalfPart(NamedTuple):
@@ -26,9 +26,9 @@ def _(backups, state, rng):
     return slot
 
 
-@stored.register(HalfPart)
+@stored_transition.register(HalfPart)
 def _(backups, slot):
-    return stored(backups.replay, slot)
+    return stored_transition(backups.replay, slot)
 
 
 @load_successor.register(HalfPart)
@@ -37,8 +37,8 @@ def _(backups, slot, state):
 
 
 class Half(ex.Backups):
-    def build(self, site):
-        return HalfPart(ex.backups.Replay(1000).build(site), empty_state(site.shape))
+    def build(self, context):
+        return HalfPart(ex.backups.Replay(1000).build(context), empty_state(context.shape))
 
 
 if __name__ == "__main__":

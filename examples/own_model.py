@@ -34,9 +34,9 @@ def _(model, state, action, weights, discount):
 
 
 class Latest(ex.Model):
-    def build(self, site):
-        d, width = site.shape.size, site.width
-        return LatestPart(np.zeros((site.actions, d)), np.zeros((site.actions, d, width)))
+    def build(self, context):
+        d, width = context.shape.size, context.width
+        return LatestPart(np.zeros((context.actions, d)), np.zeros((context.actions, d, width)))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.core.interfaces import Site
+from expectant.core.interfaces import BuildContext
 from expectant.core.reductions import padded
 from expectant.core.vectors import Transition, empty_state
 from expectant.core.verbs import encode
@@ -26,7 +26,7 @@ class Built:
         self.shape = features.shape(domain)
         self.features = features.build(domain, self.rng)
         self.domain = domain.build(self.rng)
-        self.setting = Site(
+        self.setting = BuildContext(
             shape=self.shape,
             width=padded(self.shape.size),
             actions=domain.actions,
@@ -41,7 +41,7 @@ class Built:
     def state(self, number: int) -> Any:
         state = empty_state(self.shape)
         encode(self.features, np.array([number]), -1, state)
-        state.place[0] = number
+        state.state_index[0] = number
         return state
 
     def transition(

@@ -26,16 +26,16 @@ from expectant.core.vectors import Transition, dot, empty_state
 from expectant.core.verbs import (
     backed_up_value,
     begin,
-    break_off,
-    changed,
     draw,
     encode,
     fit,
     function,
     observation,
-    place,
+    on_priority,
+    on_truncation,
     remember,
     reset,
+    state_index,
     step,
 )
 from expectant.engine.job import Job
@@ -337,19 +337,19 @@ def practise(task, rng):
     reset(domain, 0, rng)
     for n in range(trace.shape[0]):
         encode(task.features, observation(domain), -1, state)
-        state.place[0] = place(domain)
+        state.state_index[0] = state_index(domain)
         action = int(rng.random() * 2)
         reward, alive = step(domain, action, rng)
         if alive > 0.0:
             encode(task.features, observation(domain), action, next_state)
-            next_state.place[0] = place(domain)
+            next_state.state_index[0] = state_index(domain)
         transition = Transition(state, action, reward, next_state, alive, -1)
         remember(task.backups, transition)
         error = fit(task.model, transition)
-        changed(task.backups, state, 0.1 * reward, error)
+        on_priority(task.backups, state, 0.1 * reward, error)
         draw(task.backups, task.drawn, rng)
         ahead = backed_up_value(task.model, task.drawn, action, task.weights, 0.9)
-        changed(task.backups, task.drawn, 0.1 * ahead, 0.9 * ahead)
+        on_priority(task.backups, task.drawn, 0.1 * ahead, 0.9 * ahead)
         trace[n] = ahead
         if alive == 0.0:
             reset(domain, n, rng)
@@ -452,7 +452,7 @@ def _(noted, state, rng):
     noted.heard[0] += 1
 
 
-@break_off.register(NotedPart)
+@on_truncation.register(NotedPart)
 def _(noted, state, rng):
     noted.heard[1] += 1
 
@@ -478,8 +478,8 @@ def put(part: Any, path: str, inner: Any) -> Any:
 )
 def test_what_is_inside_hears_where_episodes_begin_and_are_cut_off(agent, path):
     b, noted = Built(CORRIDOR, ex.OneHot()), NotedPart(np.zeros(2, np.int64))
-    part = put(agent.equip(b.setting), path, noted)
+    part = put(agent.build_agent(b.setting), path, noted)
     begin(part, b.state(0), b.rng)
     assert noted.heard.tolist() == [1, 0]
-    break_off(part, b.state(0), b.rng)
+    on_truncation(part, b.state(0), b.rng)
     assert noted.heard.tolist() == [1, 1]

@@ -365,7 +365,7 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
     "an action beyond the last": (ACT, "return 2", "act of SarsaPart must return an action, a whole number from 0 to 1, got 2"),
     "an action that is a float": (ACT, "return 1.0", "a whole number from 0 to 1, got 1.0"),
     "learn without return": ("    return abs(move(weights[transition.action]", "    abs(move(weights[transition.action]", "learn of SarsaPart must return the size of its errors, got None"),
-    "weights that are too short": ("np.zeros((site.actions, site.width))", "np.zeros((site.actions, 2))", "of SarsaPart: IndexError: index…own_parts_…py, line "),
+    "weights that are too short": ("np.zeros((context.actions, context.width))", "np.zeros((context.actions, 2))", "of SarsaPart: IndexError: index…own_parts_…py, line "),
     "a preference that is no number": ("    return dot(state, agent.weights[action])\n", "    return agent.weights[action]\n", "preference of SarsaPart must return a number"),
     "a model without return": ("    return backed_up_value(model.inner", "    backed_up_value(model.inner", "backed_up_value of CautiousPart must return a number, got None"),
     "a model that promises nan": ("- model.penalty", "- model.penalty * float('nan')", "backed_up_value of CautiousPart must return a finite number, got nan"),
@@ -374,8 +374,8 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
     "a draw of a slot that does not exist": ("latest.facts[0]), latest.facts[1]", "latest.facts[3 * slot]), latest.facts[1]", "draw of LatestPart must return a slot that can be read, got 2: IndexError…, at …own_parts_…py, line "),
     "a drawn feature beyond the last": (DRAW, "    copy(state, latest.state)\n    state.active[0] = 99\n    return 0\n", "draw of LatestPart must write features from 0 to 4, got 99"),
     "a bad row in load": (DRAW, "    load(empty_table(TWO, 3), 3, state)\n    return 0\n", "draw of LatestPart: IndexError: index 3 is out of bounds…own_parts_…py, line "),
-    "a stored action that does not exist": (STORED, "return 5, latest.facts[1], latest.facts[2]", "stored of LatestPart must return an action, a whole number from 0 to 1, got 5"),
-    "stored without alive": (STORED, "return int(latest.facts[0]), latest.facts[1]", "stored of LatestPart must return (action, reward, alive), got"),
+    "a stored action that does not exist": (STORED, "return 5, latest.facts[1], latest.facts[2]", "stored_transition of LatestPart must return an action, a whole number from 0 to 1, got 5"),
+    "stored without alive": (STORED, "return int(latest.facts[0]), latest.facts[1]", "stored_transition of LatestPart must return (action, reward, alive), got"),
     "random numbers of Python's own": ("if rng.random() < queue.arrival", "if random.random() < queue.arrival", "step of QueuePart draws from random, which no seed reaches: draw from the rng that is passed in"),
     "a helper that draws from what is global": (STEP, "return -chance(), 1.0", "step of QueuePart draws from np.random, which no seed reaches"),
 }
@@ -497,7 +497,7 @@ def test_a_script_with_a_mistake_ends_in_one_sentence(wrong, more, words, tmp_pa
 CHECKED = {  # found by a check of the part alone
     "features": (FEATURE, "state.active[1] = 9", "check: Pairs: encode of PairsPart must write features from 0 to 4, got 9 (…own_parts_…py, line"),
     "model": ("- model.penalty", "- model.penalty * np.add(SEEN, 1.0, out=SEEN)[0]", "check: Cautious: run once more with the same seed, the array…came out differently: draw from the rng"),
-    "backups": ("empty_state(site.shape), np.zeros(3))", "empty_state(site.shape), SHARED)", "check: Latest: two runs share the array agent.planner.backups.facts: make new arrays in build"),
+    "backups": ("empty_state(context.shape), np.zeros(3))", "empty_state(context.shape), SHARED)", "check: Latest: two runs share the array agent.planner.backups.facts: make new arrays in build"),
     "agent": ("    return dot(state, agent.weights[action])\n", "    state.active[0] = 0\n    return dot(state, agent.weights[action])\n", "check: SoftSarsa: preference of SarsaPart must not change what it is given, and changed ["),
 }
 # fmt: on
@@ -559,13 +559,16 @@ def vector(*active: int, values: list[float] | None = None) -> Any:
 # two actions, four states, four features: verb, result, arguments, whether that is right
 BORDERS: list[tuple[Any, Any, tuple[Any, ...], bool]] = [
     *((verbs.act, action, (), 0 <= action < 2) for action in (-1, 0, 1, 2)),
-    *((verbs.stored, (action, 0.0, 1.0), (), 0 <= action < 2) for action in (-1, 0, 1, 2)),
+    *(
+        (verbs.stored_transition, (action, 0.0, 1.0), (), 0 <= action < 2)
+        for action in (-1, 0, 1, 2)
+    ),
     *((verbs.step, (1.0, alive), (), alive in (0.0, 1.0)) for alive in (0.0, 1.0, 0.5, 2.0)),
     *((verbs.step, (reward, 1.0), (), False) for reward in (math.inf, math.nan, "1", None, 1j)),
     *((verbs.load_successor, None, (0, vector(f)), 0 <= f < 4) for f in (-1, 0, 3, 4)),
     *((verbs.draw, slot, (vector(0),), slot >= -1) for slot in (-2, -1, 0)),
     (verbs.draw, 0, (vector(0, values=[math.inf]),), False),
-    *((verbs.place, state, (), -1 <= state < 4) for state in (-2, -1, 3, 4)),
+    *((verbs.state_index, state, (), -1 <= state < 4) for state in (-2, -1, 3, 4)),
     *((verbs.observation, np.array([s]), (), 0 <= s < 4) for s in (-1, 0, 3, 4)),
     *((verbs.stop, chance, (), 0 <= chance <= 1) for chance in (-0.1, 0.0, 1.0, 1.1)),
     (verbs.policy, None, (np.array([0.5, 0.5]),), True),

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
 
 
-def site(name: str) -> Any:
+def context(name: str) -> Any:
     """A module of docs/site."""
     sys.path.insert(0, str(ROOT / "docs/site"))
     try:
@@ -31,17 +31,17 @@ def site(name: str) -> Any:
 
 
 def test_every_page_has_its_place_in_the_site():
-    gather = site("gather")
+    gather = context("gather")
     parts = gather.arrangement()
     assert list(parts) == ["Tutorials", "How-to", "Explanation", "Reference"]
     listed = [page for rows in parts.values() for _, page, _ in rows]
-    made = {f"reference/{page}" for page in site("reference").pages()}
+    made = {f"reference/{page}" for page in context("reference").pages()}
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(listed) == sorted((pages | made) - {"index.md"})
 
 
 def test_the_reference_has_every_component_function_verb_and_command():
-    pages = site("reference").pages()
+    pages = context("reference").pages()
     for entry in catalogue():
         page = pages[f"{entry['group'].replace(' ', '-').replace('_', '-')}.md"]
         assert f"\n## {entry['title']}\n" in page
@@ -59,7 +59,7 @@ def test_the_reference_has_every_component_function_verb_and_command():
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_and_its_notebook_say_the_same(page):
     """`make tutorials` writes the notebooks; test_code_blocks.py runs the code of the pages."""
-    tutorials = site("tutorials")
+    tutorials = context("tutorials")
     notebook = json.loads(page.with_suffix(".ipynb").read_text())
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
     assert cells == tutorials.cells_of(page.read_text())

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from test_docs import DOCS, ROOT, rows
-from test_site import site
+from test_site import context
 
 from expectant.experiments.config_file import read_config
 from expectant.experiments.grid import settings_of
 from expectant.experiments.study import packaged, read_study, the_paper
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
-tables = site("tables")
+tables = context("tables")
 
 
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -117,7 +117,7 @@ STUDIES = sorted(
 )
 
 
-def cells_of(study: str) -> Iterator[tuple[str, Cell]]:
+def cells_of(study: str) -> Iterator[tuple[str, Trial]]:
     for name, experiment in read_study(packaged()[study]).experiments.items():
         for cell in experiment.cells():
             yield name, cell

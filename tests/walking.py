@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from expectant.core.dispatch import borrowed
-from expectant.core.verbs import cut, function, phase, reset, step
+from expectant.core.verbs import function, phase, reset, step, truncated
 
 
 @function
@@ -17,6 +17,6 @@ def walk(domain, actions, rng, trace):
         trace[n, 0] = reward
         trace[n, 1] = alive
         trace[n, 2] = phase(domain)
-        trace[n, 3] = 1.0 if cut(domain) else 0.0
-        if alive == 0.0 or cut(domain):
+        trace[n, 3] = 1.0 if truncated(domain) else 0.0
+        if alive == 0.0 or truncated(domain):
             reset(domain, n, rng)

@@ -46,9 +46,9 @@ __all__ += verbs.__all__
 def __getattr__(name: str) -> Any:
     """Import what belongs to experiments when it is first used."""
     if name == "look_as":
-        from expectant.experiments.probes import look_as
+        from expectant.experiments.probes import register_probe
 
-        return look_as
+        return register_probe
     if name == "measure":
         from expectant.experiments.metrics import measure
 

@@ -181,12 +181,12 @@ def outcome(form: str, step: Any, seed: int, discount: float, known: float) -> t
 )  # fmt: skip
 def test_no_bounded_update_overshoots(form, seed, discount, known, size, kind):
     """Where h is at the error, the error shrinks; elsewhere it moves by the larger of the two."""
-    site = planned("levi").setting
+    context = planned("levi").setting
     described = {
         "bounded": ex.step_sizes.Fixed(size, per="feature"),
         "autostep": ex.step_sizes.Autostep(size, 0.1, per="feature"),
     }
-    step = size if kind == "number" else described[kind].build(site, 1)
+    step = size if kind == "number" else described[kind].build(context, 1)
     before, after, expected = outcome(form, step, seed, discount, 1.0)
     assert -1e-6 <= after / before <= 1.0 + 1e-6
     before, after, expected = outcome(form, step, seed, discount, known)

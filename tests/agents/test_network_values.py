@@ -12,7 +12,7 @@ from building import Built
 import expectant as ex
 from expectant.agents.network_values import NetworkValuesPart
 from expectant.core.updates import correct, displacement
-from expectant.core.vectors import Weighted, dense, outlook
+from expectant.core.vectors import Weighted, dense, state_value
 from expectant.core.verbs import back_up, backed_up_value, learn
 from expectant.models.wrappers import AtMeanPart
 
@@ -37,14 +37,18 @@ def by_numpy(part: NetworkValuesPart, vector: np.ndarray) -> float:
 def test_values_agree_with_numpy_and_are_zero_at_the_end_and_at_first():
     built = Built(CORRIDOR, FEATURES)
     part: Any = ex.agents.NetworkValues(hidden=11).build(built.setting)
-    assert all(outlook(part, built.state(n)) == 0.0 for n in range(9))
+    assert all(state_value(part, built.state(n)) == 0.0 for n in range(9))
     disturbed(part, 11)
     for number in range(9):
         state = built.state(number)
-        assert outlook(part, state) == pytest.approx(by_numpy(part, dense(state, 14)), abs=1e-12)
+        assert state_value(part, state) == pytest.approx(
+            by_numpy(part, dense(state, 14)), abs=1e-12
+        )
     mean = np.random.default_rng(3).normal(size=14)
-    assert outlook(part, weighted(mean.tolist())) == pytest.approx(by_numpy(part, mean), abs=1e-12)
-    assert outlook(part, weighted([0.0] * 14)) == 0.0
+    assert state_value(part, weighted(mean.tolist())) == pytest.approx(
+        by_numpy(part, mean), abs=1e-12
+    )
+    assert state_value(part, weighted([0.0] * 14)) == 0.0
 
 
 def test_hidden_weights_are_normal_and_leave_the_numbers_of_the_run_alone():
@@ -61,14 +65,14 @@ def test_a_step_by_hand():
     part = NetworkValuesPart(np.zeros((2, 8)), np.zeros((1, 8)), np.zeros(8), np.zeros(1))
     part.inner[:, 0], part.outer[0, 0] = (0.3, 0.2), 0.5
     state, h = weighted([1.0, -2.0]), math.tanh(-0.1)
-    assert outlook(part, state) == pytest.approx(0.5 * h)
+    assert state_value(part, state) == pytest.approx(0.5 * h)
     correct(part, state, 3.0, 0.1, 0)
     slope = 0.5 * (1.0 - h * h)
     assert part.outer[0, 0] == pytest.approx(0.5 + 0.1 * 3.0 * h)
     assert part.inner[:, 0] == pytest.approx([0.3 + 0.3 * slope, 0.2 - 0.6 * slope])
     assert not part.inner[:, 1:].any() and not part.outer[0, 1:].any()  # paddings stay zero
     moved = displacement(part, state, 3.0, 0.1)
-    assert moved == pytest.approx(outlook(part, state) - 0.5 * h) and moved > 0.0
+    assert moved == pytest.approx(state_value(part, state) - 0.5 * h) and moved > 0.0
 
 
 def test_a_step_follows_the_gradient_of_every_weight():
@@ -157,16 +161,16 @@ def test_learned_means_are_valued_too(model):
 
 def test_a_backup_moves_the_value_towards_the_best_look_ahead():
     built = forked("true")
-    target, before = ahead(built), outlook(built.agent.weights, built.state(0))
+    target, before = ahead(built), state_value(built.agent.weights, built.state(0))
     error = back_up(built.agent, built.state(0), -1, 0.9, built.rng)
     assert error == pytest.approx(abs(target - before))
-    after = outlook(built.agent.weights, built.state(0))
+    after = state_value(built.agent.weights, built.state(0))
     assert abs(target - after) < abs(target - before)
 
 
 def test_a_real_step_moves_the_value_towards_reward_and_next_value():
     built = forked("true")
-    start, following = (outlook(built.agent.weights, built.state(n)) for n in (0, 2))
+    start, following = (state_value(built.agent.weights, built.state(n)) for n in (0, 2))
     error = learn(built.agent, built.transition(0, 0, 2.0, 2), built.rng)
     assert error == pytest.approx(abs(2.0 + 0.9 * following - start))
 

@@ -15,10 +15,10 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     fit,
-    imagine,
     learn,
-    notice,
+    on_transition,
     preference,
+    sample_next,
 )
 
 DOMAIN = ex.Corridor(cells=3, slip=0.0)
@@ -82,14 +82,16 @@ def test_fits_of_replayed_transitions_are_no_tries():
 def test_the_rest_is_the_models_own():
     b = curious(1.0, planning_update="gradient", backups=ex.backups.Rollout(2))
     outer = b.agent.planner.model
-    notice(outer, b.transition(0, 1, 1.0, 1))
+    on_transition(outer, b.transition(0, 1, 1.0, 1))
     fit(outer, b.transition(0, 1, 1.0, 1))
     added, own = np.zeros(8), np.zeros(8)
     add_expected(outer, b.state(0), 1, added, 3.0)
     add_expected(outer.model, b.state(0), 1, own, 3.0)
     assert added.tolist() == own.tolist() and added[1] == pytest.approx(0.3)
     led_to = b.agent.planner.rollout.imagined
-    assert imagine(outer, b.state(0), 1, led_to) == 1.0 and led_to.values[1] == pytest.approx(0.1)
+    assert sample_next(outer, b.state(0), 1, led_to) == 1.0 and led_to.values[1] == pytest.approx(
+        0.1
+    )
 
 
 def test_a_bonus_has_bad_actions_tried_again_and_again():

@@ -4,7 +4,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.core.verbs import imagine, learn, plan
+from expectant.core.verbs import learn, plan, sample_next
 
 CHAIN = ex.Corridor(cells=4, slip=0.0)
 
@@ -78,5 +78,5 @@ def test_an_expectation_model_leads_to_a_mean():
     model = built.agent.planner.model
     model.rows[0, 1, :3] = [0.5, 0.0, 0.5]
     imagined = built.agent.planner.rollout.imagined
-    assert imagine(model, built.state(1), 0, imagined) == 1.0
+    assert sample_next(model, built.state(1), 0, imagined) == 1.0
     assert imagined.values.tolist() == [0.5, 0.0, 0.5]  # in neither of the two cells

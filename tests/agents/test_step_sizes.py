@@ -13,7 +13,7 @@ import expectant as ex
 from expectant.core.dispatch import borrowed
 from expectant.core.updates import move, move_row
 from expectant.core.vectors import Weighted
-from expectant.core.verbs import fit, learn, mean_rate, moved_by, plan
+from expectant.core.verbs import fit, learn, mean_rate, plan, value_change
 from expectant.jit.compile import kernel_for
 from expectant.step_sizes import effective_step
 
@@ -105,7 +105,7 @@ def test_no_single_update_overshoots():
         move(weights, state, 10.0, step)
         assert effective_step(step, 0, state) == pytest.approx(1.0)
         assert weights[0] + 2.0 * weights[3] == pytest.approx(10.0)
-        assert moved_by(step, 0, state, 10.0) == pytest.approx(10.0)
+        assert value_change(step, 0, state, 10.0) == pytest.approx(10.0)
     weights, step = np.zeros(8), ex.step_sizes.Fixed(0.1, per="feature").build(b.setting, 1)
     move(weights, state, 10.0, step)
     assert weights[3] == 0.1 * 10.0 * 2.0  # small ones are left alone
@@ -196,8 +196,8 @@ def tracked(described: Any, examples: int) -> Task:
     flips = np.eye(5)[rng.integers(5, size=examples // 20)]
     signs = np.repeat(np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0), 20, axis=0)
     inputs = rng.normal(size=(examples, 20))
-    site = Built(ex.Corridor(), features).setting
-    step = described if isinstance(described, float) else described.build(site, 1)
+    context = Built(ex.Corridor(), features).setting
+    step = described if isinstance(described, float) else described.build(context, 1)
     state = Weighted(np.arange(20), np.zeros(20), np.array([-1]))
     targets = (signs * inputs[:, :5]).sum(axis=1)
     task = Task(inputs, targets, np.zeros(examples), np.zeros(24), state, step)

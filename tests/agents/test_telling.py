@@ -11,7 +11,15 @@ from building import Built
 
 import expectant as ex
 from expectant.core.vectors import dense, dot, empty_state
-from expectant.core.verbs import back_up, changed, changed_action, copy, draw, learn, remember
+from expectant.core.verbs import (
+    back_up,
+    copy,
+    draw,
+    learn,
+    on_action_priority,
+    on_priority,
+    remember,
+)
 
 
 class NotebookPart(NamedTuple):
@@ -32,14 +40,14 @@ def _(notebook, state, rng):
     return -1
 
 
-@changed.register(NotebookPart)
+@on_priority.register(NotebookPart)
 def _(notebook, state, moved, left):
     notebook.told.append((dense(state, 7).tolist(), float(moved), float(left)))
 
 
 class Notebook(ex.Backups):
-    def build(self, site):
-        return NotebookPart(empty_state(site.shape), [])
+    def build(self, context):
+        return NotebookPart(empty_state(context.shape), [])
 
 
 AGENTS = {
@@ -106,14 +114,14 @@ def _(ledger, state, rng):
     return -1
 
 
-@changed_action.register(LedgerPart)
+@on_action_priority.register(LedgerPart)
 def _(ledger, weights, state, action, moved, error, discount):
     ledger.told.append((action, float(moved), float(error), discount))
 
 
 class Ledger(ex.Backups):
-    def build(self, site):
-        return LedgerPart(empty_state(site.shape), [])
+    def build(self, context):
+        return LedgerPart(empty_state(context.shape), [])
 
 
 def test_an_update_of_an_action_is_told_with_its_error_and_the_agents_discount():

@@ -9,7 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.core.verbs import act, begin, break_off, learn, plan
+from expectant.core.verbs import act, begin, learn, on_truncation, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 LEFT, RIGHT = 0, 1
@@ -42,7 +42,7 @@ def test_sarsa_follows_its_policy_where_it_explores():
     assert found == {(LEFT, 10.0), (RIGHT, 30.0)}
 
 
-@pytest.mark.parametrize("verb", [begin, break_off])
+@pytest.mark.parametrize("verb", [begin, on_truncation])
 def test_traces_and_choices_end_with_the_episode(verb):
     b = built(ex.Sarsa(per_feature(0.5), 0.9, epsilon=0.0, discount=1.0))
     learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)

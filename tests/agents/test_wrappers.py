@@ -9,7 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.core.verbs import act, learn, plan, preference, wrapped
+from expectant.core.verbs import act, inner_agent, learn, plan, preference
 from expectant.models.wrappers import MaintainedPart
 
 LINE = ex.Corridor(cells=3, slip=0.0)
@@ -24,14 +24,14 @@ STEPS: dict[Any, tuple[float, ...]] = {
 def equipped(agent: ex.Agent, features: Any = None) -> Built:
     """An agent as a run has it."""
     b = Built(LINE, features or ex.OneHot())
-    b.agent = agent.equip(b.setting)
+    b.agent = agent.build_agent(b.setting)
     return b
 
 
 def test_a_frozen_agent_learns_first_and_only_plans_afterwards():
     agent = ex.Lookahead.paper(0.5, 0.5, planning_steps=3, backups="all")
     b = equipped(ex.agents.FreezeAfter(ex.agents.PlanningOnly(agent), 2))
-    inside: Any = wrapped(b.agent)
+    inside: Any = inner_agent(b.agent)
     for lesson in (1, 2):
         act(b.agent, b.state(2), b.rng)
         assert learn(b.agent, b.transition(2, 1, 20.0, None), b.rng) > 0.0

@@ -12,14 +12,14 @@ from building import Built
 import expectant as ex
 from expectant.core.verbs import (
     draw,
-    grown,
+    free_capacity,
+    grow,
     load_successor,
     relabel,
     remember,
     reset,
-    room,
     step,
-    stored,
+    stored_transition,
 )
 
 
@@ -33,10 +33,14 @@ def test_replay_keeps_the_latest_transitions_and_draws_them_evenly():
     for _ in range(8000):
         slot = draw(replay, state, built.rng)
         seen[state.active[0]] += 1
-        action, reward, alive = stored(replay, slot)
-        assert (action, reward, alive) == (state.place[0] % 2, float(state.place[0]), 1.0)
+        action, reward, alive = stored_transition(replay, slot)
+        assert (action, reward, alive) == (
+            state.state_index[0] % 2,
+            float(state.state_index[0]),
+            1.0,
+        )
         load_successor(replay, slot, state)
-        assert state.place[0] == reward + 1
+        assert state.state_index[0] == reward + 1
     assert not seen[[0, 1, 6, 7, 8]].any()
     np.testing.assert_allclose(seen[2:6] / 8000, 0.25, atol=0.025)
 
@@ -50,25 +54,27 @@ def test_a_slot_is_as_narrow_as_states_and_actions_allow(most):
     replay = ex.backups.Replay(4).build(built.setting)
     remember(replay, built.transition(most - 1, most - 1, 0.5, most - 1))
     remember(replay, built.transition(most - 1, 0, 0.5, None))
-    assert stored(replay, 0) == (most - 1, 0.5, 1.0) and stored(replay, 1) == (0, 0.5, 0.0)
-    assert [type(number) for number in stored(replay, 0)[::2]] == [int, float]
+    assert stored_transition(replay, 0) == (most - 1, 0.5, 1.0) and stored_transition(
+        replay, 1
+    ) == (0, 0.5, 0.0)
+    assert [type(number) for number in stored_transition(replay, 0)[::2]] == [int, float]
     state = built.state(0)
     load_successor(replay, 0, state)
-    assert (state.place[0], state.active[0]) == (most - 1, most - 1)
+    assert (state.state_index[0], state.active[0]) == (most - 1, most - 1)
 
 
 def test_unlimited_replay_grows_without_losing_anything():
     built = Built(ex.Corridor(), ex.OneHot())
     replay = ex.backups.Replay(None).build(built.setting)
-    size = room(replay)
+    size = free_capacity(replay)
     for number in range(size):
         remember(replay, built.transition(number % 9, 0, float(number), 1))
-    assert room(replay) == 0
-    replay = grown(replay)
-    assert room(replay) == size
+    assert free_capacity(replay) == 0
+    replay = grow(replay)
+    assert free_capacity(replay) == size
     remember(replay, built.transition(3, 1, -7.0, None))
     assert [float(x) for x in replay.rewards[[0, size - 1, size]]] == [0.0, size - 1.0, -7.0]
-    assert stored(replay, size) == (1, -7.0, 0.0)
+    assert stored_transition(replay, size) == (1, -7.0, 0.0)
 
 
 def test_unlimited_replay_gives_the_same_run_as_a_large_one(monkeypatch):
@@ -115,8 +121,8 @@ def ages_drawn(halflife: float, capacity: int, stored_ones: int) -> np.ndarray:
     ages = np.zeros(stored_ones)
     for _ in range(DRAWS):
         slot = draw(backups, state, built.rng)
-        _, reward, _ = stored(backups, slot)
-        assert state.place[0] == reward % 9
+        _, reward, _ = stored_transition(backups, slot)
+        assert state.state_index[0] == reward % 9
         ages[stored_ones - 1 - int(reward)] += 1
     return ages / DRAWS
 
@@ -146,8 +152,8 @@ def drawn(built: Built, backups, times: int) -> list[int]:
     state, numbers = built.state(0), []
     for _ in range(times):
         slot = draw(backups, state, built.rng)
-        numbers.append(int(stored(backups, slot)[1]))
-        assert state.place[0] == backups.replay.states.places[slot]
+        numbers.append(int(stored_transition(backups, slot)[1]))
+        assert state.state_index[0] == backups.replay.states.state_indices[slot]
     return numbers
 
 

@@ -26,7 +26,7 @@ def drawn(built: Built, backups: Any, draws: int) -> np.ndarray:
     state, vectors = empty_state(built.shape), np.zeros((draws, built.shape.size))
     for row in range(draws):
         assert draw(backups, state, built.rng) == -1
-        assert state.place[0] == -1
+        assert state.state_index[0] == -1
         vectors[row] = dense(state, built.shape.size)
     return vectors
 

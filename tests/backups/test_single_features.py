@@ -12,14 +12,14 @@ import expectant as ex
 from expectant.core.vectors import Binary, Weighted
 from expectant.core.verbs import (
     backed_up_value,
-    came_from,
-    changed,
     draw,
     fit,
+    has_more_draws,
     learn,
+    next_predecessor,
+    on_priority,
     plan,
-    trace_back,
-    unfinished,
+    predecessor,
 )
 from expectant.models.columns import NONE
 
@@ -52,8 +52,8 @@ def drawn(built: Built) -> int:
 
 def row(built: Built, feature: int) -> list[tuple[int, float]]:
     model, found, link = built.agent.planner.model, [], NONE
-    while (link := trace_back(model, feature, link)) != NONE:
-        j, weight = came_from(model, feature, link)
+    while (link := next_predecessor(model, feature, link)) != NONE:
+        j, weight = predecessor(model, feature, link)
         found.append((int(j), float(weight)))
     return sorted(found)
 
@@ -108,11 +108,13 @@ def test_pwma_draws_predecessors_by_the_size_of_what_they_lead_to(model):
     built = planned(model, "pwma")
     teach(built, (1, 1, 2), (3, 0, 2), (3, 0, 2), (0, 1, 1))
     backups = built.agent.planner.backups
-    changed(backups, built.state(2), 1.0, 1.0)  # wrong by 2: gives 1 a priority of 1, and 3 of 1.5
+    on_priority(
+        backups, built.state(2), 1.0, 1.0
+    )  # wrong by 2: gives 1 a priority of 1, and 3 of 1.5
     assert backups.heap.priorities.tolist() == [0.0, 1.0, 0.0, 1.5, 0.0]
-    changed(backups, built.state(1), -4.0, -2.0)  # wrong by −6: gives 0 a priority of 3
+    on_priority(backups, built.state(1), -4.0, -2.0)  # wrong by −6: gives 0 a priority of 3
     assert [drawn(built) for _ in range(3)] == [0, 3, 1]
-    assert backups.heap.length[0] == 0 and not unfinished(backups)
+    assert backups.heap.length[0] == 0 and not has_more_draws(backups)
 
 
 def test_pwma_counts_sizes_and_neither_signs_nor_features_without_weight():
@@ -122,7 +124,7 @@ def test_pwma_counts_sizes_and_neither_signs_nor_features_without_weight():
     built.agent.planner.model.rows[0, 0, 1] = 1.0
     backups = built.agent.planner.backups
     state = Weighted(np.array([2, 1]), np.array([-0.25, 0.0]), np.array([2]))
-    changed(backups, state, 1.5, 0.5)
+    on_priority(backups, state, 1.5, 0.5)
     assert backups.heap.priorities.tolist() == [0.0, 0.0, 0.0, 0.25, 0.0]
 
 
@@ -131,13 +133,13 @@ def test_mg_backs_up_all_predecessors_of_the_feature_that_was_most_wrong(model):
     built = planned(model, "mg")
     teach(built, (1, 1, 2), (3, 0, 2), (0, 1, 1))
     backups = built.agent.planner.backups
-    changed(backups, built.state(1), 0.5, 0.5)
-    changed(backups, built.state(2), -1.0, -2.0)
+    on_priority(backups, built.state(1), 0.5, 0.5)
+    on_priority(backups, built.state(2), -1.0, -2.0)
     assert backups.heap.priorities.tolist() == [0.0, 1.0, 3.0, 0.0, 0.0]
     first = drawn(built)
-    assert unfinished(backups)
-    assert {first, drawn(built)} == {1, 3} and not unfinished(backups)
-    assert drawn(built) == 0 and not unfinished(backups)  # the predecessor of 1
+    assert has_more_draws(backups)
+    assert {first, drawn(built)} == {1, 3} and not has_more_draws(backups)
+    assert drawn(built) == 0 and not has_more_draws(backups)  # the predecessor of 1
 
 
 def test_a_planning_step_by_hand():
@@ -146,13 +148,13 @@ def test_a_planning_step_by_hand():
     agent = built.agent
     teach(built, (1, 1, 2), (3, 0, 2))
     agent.weights[2] = -4.0
-    changed(agent.planner.backups, built.state(2), -4.0, 0.0)
+    on_priority(agent.planner.backups, built.state(2), -4.0, 0.0)
     plan(agent, built.rng)
     # e_1: the better of action 0 (0, unknown) and 1 (−0.5 − 0.5 · 4) is 0: no error
     assert agent.weights[[1, 3]].tolist() == [0.0, 0.0]
     for action in (0, 1):  # now all actions of 1 and 3 lead to 2
         teach(built, (1, action, 2), (3, action, 2))
-    changed(agent.planner.backups, built.state(2), -4.0, 0.0)
+    on_priority(agent.planner.backups, built.state(2), -4.0, 0.0)
     plan(agent, built.rng)
     # b = −0.5 and F = 0.5 for the action tried once, so −0.5 − 0.5 · 4 = −2.5, times the step of
     # 0.5; once for either action that leads there: −1.25, then half of what is left

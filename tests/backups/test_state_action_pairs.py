@@ -11,16 +11,16 @@ from building import Built, per_feature
 import expectant as ex
 from expectant.core.verbs import (
     age,
-    changed,
-    changed_action,
     draw,
     learn,
     load_successor,
+    on_action_priority,
+    on_priority,
     plan,
     relabel,
     remember,
     reset,
-    stored,
+    stored_transition,
 )
 
 DOMAIN = ex.Corridor(cells=4, slip=0.0)
@@ -37,7 +37,7 @@ def drawn(b, pairs, count=1):
     state = b.state(0)
     for _ in range(count):
         slot = draw(pairs, state, b.rng)
-        found[int(state.active[0]), int(stored(pairs, slot)[0])] += 1
+        found[int(state.active[0]), int(stored_transition(pairs, slot)[0])] += 1
     return found
 
 
@@ -63,10 +63,10 @@ def test_the_latest_outcome_is_kept_and_its_age_is_known():
         slot = draw(pairs, state, b.rng)
         load_successor(pairs, slot, successor)
         if state.active[0] == 0:
-            assert stored(pairs, slot) == (1, 7.0, 1.0)
-            assert (successor.active[0], successor.place[0], age(pairs, slot)) == (3, 3, 2)
+            assert stored_transition(pairs, slot) == (1, 7.0, 1.0)
+            assert (successor.active[0], successor.state_index[0], age(pairs, slot)) == (3, 3, 2)
         else:
-            assert stored(pairs, slot) == (0, 0.5, 0.0)
+            assert stored_transition(pairs, slot) == (0, 0.5, 0.0)
             assert age(pairs, slot) == 0
 
 
@@ -76,12 +76,14 @@ def test_untried_actions_of_visited_states_lead_nowhere():
     assert set(drawn(b, pairs, 100)) == {(1, 0), (1, 1)}  # nothing was done in state 2
     state, successor = b.state(0), b.state(0)
     slot = next(
-        s for s in iter(lambda: draw(pairs, state, b.rng), None) if stored(pairs, s)[0] == 0
+        s
+        for s in iter(lambda: draw(pairs, state, b.rng), None)
+        if stored_transition(pairs, s)[0] == 0
     )
     load_successor(pairs, slot, successor)
-    assert (stored(pairs, slot), int(successor.active[0])) == ((0, 0.0, 1.0), 1)
+    assert (stored_transition(pairs, slot), int(successor.active[0])) == ((0, 0.0, 1.0), 1)
     remember(pairs, b.transition(1, 0, 3.0, 0))
-    assert stored(pairs, slot) == (0, 3.0, 1.0)
+    assert stored_transition(pairs, slot) == (0, 3.0, 1.0)
 
 
 def test_a_state_that_is_given_up_takes_its_pairs_along():
@@ -180,7 +182,7 @@ def test_only_pairs_that_were_tried_wait_for_a_backup():
     """All actions of a state are as wrong as its value, but of one only it is known what follows."""
     b, sweeping = made(ex.backups.PrioritizedPairs())
     remember(sweeping, b.transition(0, 1, -1.0, 1))
-    changed(sweeping, b.state(0), 0.0, 5.0)
+    on_priority(sweeping, b.state(0), 0.0, 5.0)
     assert sweeping.errors[:2].tolist() == [5.0, 5.0]
     assert sweeping.heap.length[0] == 1
     assert drawn(b, sweeping) == {(0, 1): 1}
@@ -195,11 +197,11 @@ def test_a_successor_counts_as_often_as_it_followed():
         remember(sweeping, b.transition(0, 1, 0.0, following))
     weights = np.zeros((2, b.setting.width))
     weights[:, 1] = [2.0, 10.0]
-    changed_action(sweeping, weights, b.state(1), 1, 12.0, 13.0, 0.5)
+    on_action_priority(sweeping, weights, b.state(1), 1, 12.0, 13.0, 0.5)
     assert sweeping.errors[:2].tolist() == [0.0, 1.0]
     row = int(np.flatnonzero(sweeping.pairs.seen.distinct.vectors.active[:, 0] == 1)[0])
     assert sweeping.errors[2 * row + 1] == 1.0  # what is left of its own error
-    changed_action(sweeping, weights, b.state(1), 0, -5.0, -5.0, 0.5)
+    on_action_priority(sweeping, weights, b.state(1), 0, -5.0, -5.0, 0.5)
     assert sweeping.errors[1] == 1.0  # the greatest value is what it was
 
 

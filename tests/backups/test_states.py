@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.backups.states import seen_row, seen_states
 from expectant.core.vectors import empty_state
-from expectant.core.verbs import draw, learn, plan, planned, remember, stored, waiting
+from expectant.core.verbs import (
+    can_draw,
+    count_backups,
+    draw,
+    learn,
+    plan,
+    remember,
+    stored_transition,
+)
 from expectant.features.distinct import number_of
 
 
@@ -25,7 +33,7 @@ def test_it_is_the_state_just_reached_or_the_last_before_the_end():
         remember(backups, built.transition(here, 0, -1.0, there))
         for _ in range(2):
             assert draw(backups, state, built.rng) == -1
-            assert state.place[0] == now
+            assert state.state_index[0] == now
             assert state.active.tolist() == built.state(now).active.tolist()
 
 
@@ -49,8 +57,8 @@ def drawn(backups, count, seed=0):
     found = []
     for _ in range(count):
         assert draw(part, state, b.rng) == -1
-        assert state.active[0] == state.place[0]
-        found.append(int(state.place[0]))
+        assert state.active[0] == state.state_index[0]
+        found.append(int(state.state_index[0]))
     return found
 
 
@@ -73,7 +81,7 @@ def test_pairs_come_in_turn():
     found = []
     for _ in range(20):
         slot = draw(backups, state, built.rng)
-        found.append((int(state.place[0]), *stored(backups, slot)))
+        found.append((int(state.state_index[0]), *stored_transition(backups, slot)))
     pairs = [(cell, action, 0.0, 1.0) for cell in range(9) for action in (0, 1)]
     assert found == [*pairs, *pairs[:2]]
 
@@ -96,9 +104,9 @@ def test_draws_of_pairs_are_counted():
             ex.DynaQ(per_feature(0.1), planning_steps=3, backups=backups, discount=1.0),
         )
         remember(built.agent.memory, built.transition(3, 0, -1.0, 4))
-        assert planned(built.agent) == 0
+        assert count_backups(built.agent) == 0
         plan(built.agent, built.rng)
-        assert planned(built.agent) == 3
+        assert count_backups(built.agent) == 3
 
 
 @pytest.mark.parametrize("agent", ["dyna", "q_planning"])
@@ -113,13 +121,13 @@ def test_what_idles_makes_no_update_while_nothing_waits(agent):
     built = Built(ex.Corridor(), ex.OneHot(), agents[agent])
     backups = getattr(built.agent, "memory", None) or built.agent.planner.backups
     learn(built.agent, built.transition(3, 1, 0.0, 4), built.rng)
-    assert not waiting(backups)
+    assert not can_draw(backups)
     plan(built.agent, built.rng)
-    assert planned(built.agent) == 0
+    assert count_backups(built.agent) == 0
     learn(built.agent, built.transition(4, 1, 1.0, None), built.rng)  # now 3 is worth more
-    assert waiting(backups)
+    assert can_draw(backups)
     plan(built.agent, built.rng)
-    assert planned(built.agent) == 1
+    assert count_backups(built.agent) == 1
     assert built.agent.weights[1, 3] == pytest.approx(0.9)
 
 
@@ -128,11 +136,11 @@ def test_states_that_look_alike_are_one_with_the_latest_place():
     backups, state = ex.backups.SeenStates().build(built.setting), built.state(0)
     for place in (1, 2):
         transition = built.transition(0, 0, -1.0, 1)
-        transition.state.place[0] = place
+        transition.state.state_index[0] = place
         remember(backups, transition)
     assert backups.total[0] == 1
     draw(backups, state, built.rng)
-    assert (state.active[0], state.place[0]) == (0, 2)
+    assert (state.active[0], state.state_index[0]) == (0, 2)
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.core.verbs import changed, draw, remember
+from expectant.core.verbs import draw, on_priority, remember
 
 
 class World(Built):
@@ -23,16 +23,16 @@ class World(Built):
         remember(self.backups, self.transition(here, action, -1.0, there))
 
     def change(self, number: int, moved: float, left: float = 0.0) -> None:
-        changed(self.backups, self.state(number), moved, left)
+        on_priority(self.backups, self.state(number), moved, left)
 
     def next(self) -> int:
         state = self.state(0)
         assert draw(self.backups, state, self.rng) == -1
-        return int(state.place[0])
+        return int(state.state_index[0])
 
     def priority(self, number: int) -> float:
         slots, vectors = self.backups.seen.distinct.slots, self.backups.seen.distinct.vectors
-        rows = [row for row in slots if row >= 0 and vectors.places[row] == number]
+        rows = [row for row in slots if row >= 0 and vectors.state_indices[row] == number]
         return float(self.backups.heap.priorities[rows[0]])
 
     def waiting(self) -> int:

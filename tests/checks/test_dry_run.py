@@ -71,8 +71,8 @@ def _(hermit, state, action):
 class Hermit(ex.Agent):
     """An agent that does not act by its preferences, which are wrong."""
 
-    def build(self, site: Any) -> HermitPart:
-        return HermitPart(np.zeros(site.actions))
+    def build(self, context: Any) -> HermitPart:
+        return HermitPart(np.zeros(context.actions))
 
 
 @pytest.fixture

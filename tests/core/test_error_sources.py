@@ -19,13 +19,13 @@ def caught(call, *arguments):
 
 
 class Forgetful(ex.Model):
-    def build(self, site):
+    def build(self, context):
         return self.nothing_like_that  # type: ignore[attr-defined]  # the line that is told
 
 
 def test_the_place_is_the_users_line_that_ours_called():
     error = caught(ex.check, Forgetful())
-    assert re.search(r"test_whose\.py, line \d+", told(error)), told(error)
+    assert re.search(r"test_error_sources\.py, line \d+", told(error)), told(error)
 
 
 def test_what_ours_refuses_and_what_was_never_called_by_ours_has_no_place():

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from expectant.core.progress import Bars, Lines, Overall, Silent, reporter
 from expectant.core import progress
+from expectant.core.progress import Bars, Lines, Overall, Silent, reporter
 
 
 @pytest.fixture

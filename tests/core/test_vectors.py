@@ -36,7 +36,7 @@ def test_vectors_do_what_dense_ones_do():
         state: Any = empty_state(shape)
         other, table = empty_state(shape), empty_table(shape, 3)
         state.active[:] = [1, 3, 7, 9]
-        state.place[0] = 6
+        state.state_index[0] = 6
         if weighted:
             state.values[:] = [0.5, -2.0, 0.0, 3.0]
         vector, weights = dense(state, 16), rng.normal(size=16)
@@ -49,12 +49,12 @@ def test_vectors_do_what_dense_ones_do():
         save(table, 2, state)
         load(table, 2, other)
         np.testing.assert_array_equal(dense(other, 16), vector)
-        assert other.place[0] == 6
+        assert other.state_index[0] == 6
         assert matches(table, 2, state) and not matches(table, 1, state)
         blank = empty_state(shape)
         copy(blank, state)
         np.testing.assert_array_equal(dense(blank, 16), vector)
-        assert blank.place[0] == 6
+        assert blank.state_index[0] == 6
         for array in blank[:-1]:  # the active features, and the values if there are any
             array[3] += 1
             assert not matches(table, 2, blank)
@@ -86,13 +86,13 @@ def test_tables_are_as_narrow_as_their_last_feature_and_place_allow(most, kind, 
     state: Any = empty_state(shape)
     other, table = empty_state(shape), empty_table(shape, 3, most)
     state.active[:] = [0, most - 1]
-    state.place[0] = most - 1
+    state.state_index[0] = most - 1
     save(table, 1, state)
     load(table, 1, other)
     assert other.active.tolist() == [0, most - 1]
-    assert other.place[0] == most - 1
-    assert table.active.dtype == table.places.dtype == kind
-    assert (table.places == [-1, most - 1, -1]).all()
+    assert other.state_index[0] == most - 1
+    assert table.active.dtype == table.state_indices.dtype == kind
+    assert (table.state_indices == [-1, most - 1, -1]).all()
     assert empty_table(shape, 1).active.dtype == np.int32  # if the number of places is not known
 
 

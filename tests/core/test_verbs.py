@@ -14,18 +14,18 @@ class Bare(NamedTuple):
 
 
 DEFAULTS = {
-    "place": ((), -1),
+    "state_index": ((), -1),
     "phase": ((), 0),
-    "cut": ((), False),
+    "truncated": ((), False),
     "outcome": ((), -1),
     "reward_now": ((5,), 0.0),
-    "follow": ((None, 1.0, 0.5), None),
-    "changed": ((None, 1.0, 0.5), None),
-    "stored": ((2,), (0, 0.0, 1.0)),
+    "on_value_update": ((None, 1.0, 0.5), None),
+    "on_priority": ((None, 1.0, 0.5), None),
+    "stored_transition": ((2,), (0, 0.0, 1.0)),
     "load_successor": ((2, None), None),
     "relabel": ((None,), None),
-    "room": ((), 1),
-    "grown": ((), Bare()),
+    "free_capacity": ((), 1),
+    "grow": ((), Bare()),
     "roll_out": ((None, None), 0.0),
     "plan": ((None,), 0.0),
 }
@@ -47,11 +47,13 @@ def test_what_a_default_keeps_from_call_to_call_is_refused(kept, monkeypatch):
 
     known = list(dispatch.FUNCTIONS)
     for written in (counting, counting_by_name):
-        with pytest.raises(TypeError, match=r"room of Bare: a default must be a number, .* got"):
-            verbs.room.register(Bare)(written)
+        with pytest.raises(
+            TypeError, match=r"free_capacity of Bare: a default must be a number, .* got"
+        ):
+            verbs.free_capacity.register(Bare)(written)
         with pytest.raises(TypeError, match=rf"{written.__name__}: a default must be a number"):
             verbs.function(written)
-    assert Bare not in verbs.room.implementations and known == dispatch.FUNCTIONS
+    assert Bare not in verbs.free_capacity.implementations and known == dispatch.FUNCTIONS
 
 
 def test_all_other_verbs_must_be_implemented():

@@ -7,7 +7,7 @@ import pytest
 from scripted import Scripted
 
 import expectant as ex
-from expectant.core.verbs import cut, outcome, phase, place, reset, reward_now, step
+from expectant.core.verbs import outcome, phase, reset, reward_now, state_index, step, truncated
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.domains.loca import INSIDE, LEFT_EXIT, RIGHT_EXIT, exit_of, place_in
 from expectant.exact import optimal_values
@@ -18,17 +18,17 @@ def walk(grid, steps: int, seed: int = 0):
     rng = np.random.default_rng(seed)
     part, found, start, episode, length = grid.build(rng), [], -1, 0, 0
     reset(part, 0, rng)
-    start = place(part)
+    start = state_index(part)
     for _ in range(steps):
-        state, action = place(part), int(rng.integers(4))
+        state, action = state_index(part), int(rng.integers(4))
         reward, alive = step(part, action, rng)
         length += 1
-        found.append((phase(part), start, state, action, reward, alive, bool(cut(part))))
+        found.append((phase(part), start, state, action, reward, alive, bool(truncated(part))))
         start = -1
-        if alive == 0.0 or cut(part) or length == grid.step_limit:
+        if alive == 0.0 or truncated(part) or length == grid.step_limit:
             episode, length = episode + 1, 0
             reset(part, episode, rng)
-            start = place(part)
+            start = state_index(part)
     return found
 
 
@@ -68,10 +68,10 @@ def test_outcomes_can_be_relabelled():
     part = ex.domains.LocaGrid(noise=0.0, phase_steps=(1, 5, 5)).build(rng)
     part.now[0] = 24
     assert step(part, RIGHT, rng) == (4.0, 0.0)
-    assert cut(part)
+    assert truncated(part)
     exit_right = outcome(part)
     reset(part, 1, rng)
-    assert not cut(part)  # the episode that begins is another one
+    assert not truncated(part)  # the episode that begins is another one
     assert reward_now(part, exit_right) == 1.0
 
 
@@ -135,7 +135,7 @@ def test_rewards_by_phase_and_zone_starts():
             pays[now].add(reward)
         else:
             assert reward == 0.0
-        if alive == 0.0 or cut(part) or length == 500:
+        if alive == 0.0 or truncated(part) or length == 500:
             reset(part, 0, rng)
             starts[phase(part)].append(part.car.copy())
             length = 0

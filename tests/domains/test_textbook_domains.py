@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.core.verbs import phase, place, reset, step
+from expectant.core.verbs import phase, reset, state_index, step
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.exact import optimal_values, policy_values, start_return
 
@@ -63,7 +63,7 @@ def test_a_finer_maze_is_the_same_maze():
     assert start == at(maze, 4, 0)
     # two steps where there was one, less what the nearer cells of start and goal save
     assert steps_to_goal(maze) == 28 - 1
-    assert {(place.x, place.y) for place in maze.drawing.exits} == {
+    assert {(state_index.x, state_index.y) for state_index in maze.drawing.exits} == {
         (16, 0),
         (17, 0),
         (16, 1),
@@ -90,7 +90,7 @@ def test_a_maze_changes_after_so_many_steps_whatever_the_episode():
     found = []
     for action in (UP, RIGHT, RIGHT, RIGHT, RIGHT, RIGHT, UP):  # one step short of the way out
         step(part, action, rng)
-        found.append((int(phase(part)), int(place(part))))
+        found.append((int(phase(part)), int(state_index(part))))
     assert [number for number, _ in found] == [0, 0, 1, 1, 1, 1, 1]
     assert found[-1][1] == at(maze, 4, 8)  # closed by now
     for episode in (7, 8):
@@ -109,9 +109,9 @@ def test_who_stands_in_the_new_wall_can_leave_it():
     step(part, UP, rng)
     part.now[0] = at(maze, 3, 8)
     step(part, UP, rng)
-    assert place(part) == at(maze, 2, 8)
+    assert state_index(part) == at(maze, 2, 8)
     step(part, DOWN, rng)
-    assert place(part) == at(maze, 2, 8)  # and not return
+    assert state_index(part) == at(maze, 2, 8)  # and not return
 
 
 def test_the_cliff_by_hand():

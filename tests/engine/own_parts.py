@@ -25,7 +25,7 @@ from expectant.core.verbs import (
     remember,
     reset,
     step,
-    stored,
+    stored_transition,
 )
 from expectant.engine.job import Job
 
@@ -122,9 +122,9 @@ class Cautious(ex.Model):
     predicts_means = True
     penalty: float = ex.parameter(ex.rules.at_least(0), default=0.1)
 
-    def build(self, site):
+    def build(self, context):
         return CautiousPart(
-            ex.models.LinearExpectation(step=per_feature(0.05)).build(site), self.penalty
+            ex.models.LinearExpectation(step=per_feature(0.05)).build(context), self.penalty
         )
 
 
@@ -149,7 +149,7 @@ def _(latest, state, rng):
     return 0
 
 
-@stored.register(LatestPart)
+@stored_transition.register(LatestPart)
 def _(latest, slot):
     return int(latest.facts[0]), latest.facts[1], latest.facts[2]
 
@@ -163,8 +163,8 @@ class Latest(ex.Backups):
     stores_transitions = True
     model_fits: int | str = ex.extend.model_fits()
 
-    def build(self, site):
-        return LatestPart(empty_state(site.shape), empty_state(site.shape), np.zeros(3))
+    def build(self, context):
+        return LatestPart(empty_state(context.shape), empty_state(context.shape), np.zeros(3))
 
 
 class SarsaPart(NamedTuple):
@@ -197,8 +197,8 @@ def _(agent, transition, rng):
 class SoftSarsa(ex.Agent):
     action_step: float = ex.parameter(ex.rules.at_least(0))
 
-    def build(self, site):
-        weights = np.zeros((site.actions, site.width))
+    def build(self, context):
+        weights = np.zeros((context.actions, context.width))
         return SarsaPart(weights, self.action_step, self.epsilon, 1.0)
 
 

@@ -12,13 +12,13 @@ from expectant.core.vectors import Binary
 from expectant.core.verbs import (
     act,
     begin,
-    break_off,
-    cut,
     learn,
     observation,
+    on_truncation,
     preference,
     reset,
     step,
+    truncated,
 )
 from expectant.engine.job import Job
 
@@ -51,7 +51,7 @@ def _(row):
     return row.cell
 
 
-@cut.register(RowPart)
+@truncated.register(RowPart)
 def _(row):
     return row.cell[0] == row.breaks
 
@@ -87,7 +87,7 @@ def _(agent, state, rng):
     note(agent, BEGIN, state)
 
 
-@break_off.register(DiaryPart)
+@on_truncation.register(DiaryPart)
 def _(agent, state, rng):
     note(agent, BREAK_OFF, state)
 
@@ -110,7 +110,7 @@ def _(agent, transition, rng):
 
 
 class Diary(ex.Agent):
-    def build(self, site):
+    def build(self, context):
         return DiaryPart(np.zeros((200, 2), np.int64), np.zeros(1, np.int64))
 
 
@@ -150,7 +150,7 @@ def test_a_planner_passes_it_on_to_its_model_and_its_backups():
     def _(part, state, rng):
         part.seen[0] += 1
 
-    @break_off.register(TracedPart)
+    @on_truncation.register(TracedPart)
     def _(part, state, rng):
         part.seen[1] += 1
 
@@ -163,5 +163,5 @@ def test_a_planner_passes_it_on_to_its_model_and_its_backups():
         state = Binary(np.zeros(1, np.int64), np.zeros(1, np.int64))
         begin(part, state, None)
         begin(part, state, None)
-        break_off(part, state, None)
+        on_truncation(part, state, None)
         assert model.seen.tolist() == backups.seen.tolist() == [2, 1]

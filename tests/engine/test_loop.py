@@ -13,19 +13,19 @@ from expectant.core.rng import Streams
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import (
     act,
-    cut,
     encode,
-    grown,
+    free_capacity,
+    grow,
     learn,
     observation,
     outcome,
     phase,
-    place,
     plan,
     relabel,
     reset,
-    room,
+    state_index,
     step,
+    truncated,
 )
 from expectant.domains.spaces import OutsidePart
 from expectant.engine.driver import advanced
@@ -59,7 +59,7 @@ def _(track, action, rng):
     return float(track.now[0]), 0.0 if track.now[0] == track.end else 1.0
 
 
-@cut.register(Track)
+@truncated.register(Track)
 def _(track):
     return track.now[0] == track.cut_after
 
@@ -69,7 +69,7 @@ def _(track):
     return track.now
 
 
-@place.register(Track)
+@state_index.register(Track)
 def _(track):
     return 100 + track.now[0]
 
@@ -92,7 +92,7 @@ class Seen(NamedTuple):
     reward: float
     there: int
     alive: float
-    place: int
+    state_index: int
     outcome: int
 
 
@@ -114,7 +114,7 @@ def _(witness, state, rng):
 @learn.register(Witness)
 def _(witness, transition, rng):
     state, action, reward, next_state, alive, number = transition
-    here, there, place = state.active[0], next_state.active[0], state.place[0]
+    here, there, place = state.active[0], next_state.active[0], state.state_index[0]
     witness.seen.append(Seen(here, action, reward, there, alive, place, number))
     return witness.learns
 
@@ -129,12 +129,12 @@ def _(witness, domain):
     witness.phases.append(int(domain.now[1]))
 
 
-@room.register(Witness)
+@free_capacity.register(Witness)
 def _(witness):
     return witness.room
 
 
-@grown.register(Witness)
+@grow.register(Witness)
 def _(witness):
     return witness._replace(room=1)
 

@@ -118,7 +118,7 @@ class Hungry(ex.Model):
 
     rows: int
 
-    def build(self, site):
+    def build(self, context):
         return (np.zeros((self.rows, 10**6)),)
 
 

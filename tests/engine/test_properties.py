@@ -24,7 +24,7 @@ from expectant.core.verbs import (
     remember,
     reset,
     step,
-    stored,
+    stored_transition,
 )
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
@@ -90,8 +90,8 @@ def _(model, state, action, weights, discount):
 
 
 class RewardsModel(ex.Model):
-    def build(self, site):
-        return Rewards(np.zeros(site.actions))
+    def build(self, context):
+        return Rewards(np.zeros(context.actions))
 
 
 class Latest(NamedTuple):
@@ -119,7 +119,7 @@ def _(backups, state, rng):
     return 0
 
 
-@stored.register(Latest)
+@stored_transition.register(Latest)
 def _(backups, slot):
     return int(backups.facts[0]), backups.facts[1], backups.facts[2]
 
@@ -131,8 +131,8 @@ def _(backups, slot, state):
 
 
 class LatestState(ex.Backups):
-    def build(self, site):
-        return Latest(empty_state(site.shape), empty_state(site.shape), np.zeros(3))
+    def build(self, context):
+        return Latest(empty_state(context.shape), empty_state(context.shape), np.zeros(3))
 
 
 # ------------------------------------------------------------------------------ 1. composition

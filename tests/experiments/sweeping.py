@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import expectant as ex
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
-CELL = Cell(
+CELL = Trial(
     experiment="e",
     panel="",
     reading="text",

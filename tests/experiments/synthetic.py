@@ -14,7 +14,7 @@ from expectant.experiments.results_folder import SWEEP, mark
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Block, Store
 from expectant.experiments.trial_table import write_cells
-from expectant.experiments.trials import Cell, blocks
+from expectant.experiments.trials import Trial, blocks
 
 SPEC = """
 name = "made-up"
@@ -41,7 +41,7 @@ agents.ahead.model_step = {model_steps}
 """
 STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
 
-Value = Callable[[Cell], float]
+Value = Callable[[Trial], float]
 
 
 @dataclass
@@ -60,21 +60,21 @@ def spec(
     return SPEC.format(runs=runs, title=title, label=label, **lists)
 
 
-def level(cell: Cell) -> float:
+def level(cell: Trial) -> float:
     """What a cell's curves rise to: best with steps of 0.1, worse on a slippery floor."""
     steps = [getattr(cell.agent, name, 0.1) for name in ("action_step", "value_step", "model_step")]
     off = sum(math.log10(step / 0.1) ** 2 for step in steps if isinstance(step, float))
     return 10.0 - 20.0 * vars(cell.domain)["slip"] - 3.0 * off
 
 
-def never(_: Cell) -> int:
+def never(_: Trial) -> int:
     return 0
 
 
 def write_sweep(
-    folder: Path, text: str, value: Value = level, diverged: Callable[[Cell], int] = never,
+    folder: Path, text: str, value: Value = level, diverged: Callable[[Trial], int] = never,
     noise: float = 0.5,
-) -> list[Cell]:  # fmt: skip
+) -> list[Trial]:  # fmt: skip
     """Write spec, blocks and table; of every cell the first ``diverged`` runs do, halfway."""
     cells = parse_spec(text, "made-up.toml").cells()
     mark(folder, SWEEP)

@@ -20,7 +20,7 @@ from expectant.core.verbs import learn
 from expectant.experiments import ray_runner as on_ray
 from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Task
-from expectant.experiments.trials import DECIDING, PACKAGE, cell_hash, package_code
+from expectant.experiments.trials import DECIDING, PACKAGE, package_code, trial_hash
 
 CELL = replace(ANY_CELL, domain=ex.Corridor(cells=3), episodes=4, runs=2, bin=2, step_limit=50)
 
@@ -113,18 +113,18 @@ def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path):
 
 def test_changed_verbs_of_ours_belong_to_a_cell():
     known: Any = learn.implementations[QLearningPart]
-    before = cell_hash(CELL)
+    before = trial_hash(CELL)
 
     @learn.register(QLearningPart)
     def _(agent, transition, rng):
         return known(agent, transition, rng) + 0.0
 
     try:
-        changed = cell_hash(CELL)
+        changed = trial_hash(CELL)
     finally:
         learn.register(QLearningPart)(known)
     assert changed.split("-")[0] != before.split("-")[0]  # other versions are no excuse for it
-    assert cell_hash(CELL) == before
+    assert trial_hash(CELL) == before
 
 
 NAMING = """
@@ -150,8 +150,8 @@ def test_names_depend_on_neither_hash_seed_nor_place_nor_environment(tmp_path):
     """Three hash seeds, two checkouts, two virtual environments, three working directories."""
     other = tmp_path / "other"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", other], check=True)
-    (site,) = other.glob("lib/python*/site-packages")
-    (site / "all.pth").write_text("\n".join(place for place in sys.path if "-packages" in place))
+    (context,) = other.glob("lib/python*/site-packages")
+    (context / "all.pth").write_text("\n".join(place for place in sys.path if "-packages" in place))
     found = []
     for seed, python in enumerate((sys.executable, other / "bin" / "python", sys.executable)):
         folder = tmp_path / f"checkout-{seed}"
@@ -214,7 +214,7 @@ def worlds(fresh, monkeypatch):
             assert change[0] in files[path]
             files[path] = files[path].replace(*change)
         fresh("my_world", files)
-        return cell_hash(replace(CELL, domain=ex.Gym("MyWorld-v0")))
+        return trial_hash(replace(CELL, domain=ex.Gym("MyWorld-v0")))
 
     return named
 
@@ -239,7 +239,9 @@ def test_the_code_of_an_environment_belongs_to_a_cell(file, old, new, worlds):
 ])  # fmt: skip
 def test_the_code_that_builds_a_part_of_ones_own_belongs_to_a_cell(old, new, same, fresh):
     def named(text: str) -> str:
-        return cell_hash(replace(CELL, domain=fresh("my_parts", {"my_parts.py": text}).Own(size=2)))
+        return trial_hash(
+            replace(CELL, domain=fresh("my_parts", {"my_parts.py": text}).Own(size=2))
+        )
 
     assert (named(PARTS) == named(PARTS.replace(old, new))) == same
 
@@ -256,7 +258,7 @@ class Model(ex.Model):
 
     def named(text: str) -> str:
         model = fresh("my_parts", {"my_parts.py": text}).Model()
-        return cell_hash(replace(CELL, agent=ex.Lookahead.paper(0.1, model=model)))
+        return trial_hash(replace(CELL, agent=ex.Lookahead.paper(0.1, model=model)))
 
     assert named(text) != named(text.replace("(0.1)", "(0.2)"))
 
@@ -265,7 +267,7 @@ class Model(ex.Model):
 
 
 def test_a_worker_computes_a_block_of_the_same_code():
-    task = Task(CELL, cell_hash(CELL), 0, 2)
+    task = Task(CELL, trial_hash(CELL), 0, 2)
     done = on_ray.run_block(task, False, versions())
     assert done.error is None and done.block is not None and done.block.curves.shape == (2, 2)
 

@@ -7,7 +7,7 @@ from building import per_feature
 import expectant as ex
 from expectant.exact import optimal_policy
 from expectant.exact.solve import TIE
-from expectant.experiments.probes import LOOKS, Seen, look_as, look_named, returns_within
+from expectant.experiments.probes import LOOKS, Seen, look_named, register_probe, returns_within
 
 AGENT = ex.QLearning.paper(0.1, discount=0.97)
 
@@ -95,14 +95,14 @@ def test_the_value_of_the_start_by_hand():
 
 
 def test_a_look_of_ones_own():
-    @look_as("largest value", topics=("values",))
+    @register_probe("largest value", topics=("values",))
     def largest(domain, agent, seen):
         return seen.values.max(axis=1)
 
     try:
         assert look_named("largest value").of is largest
         with pytest.raises(ValueError, match="the name 'largest value' is taken"):
-            look_as("largest value")(largest)
+            register_probe("largest value")(largest)
         with pytest.raises(
             ValueError, match=r"look: unknown 'largest valu', did you mean 'largest"
         ):

@@ -13,11 +13,11 @@ from expectant.engine.probe import States, all_states, ask, look, set_aside
 from expectant.experiments.config_file import parse_spec
 from expectant.experiments.curves import panels_of
 from expectant.experiments.metrics import measure_named
-from expectant.experiments.probes import LOOKS, look_as
+from expectant.experiments.probes import LOOKS, register_probe
 from expectant.experiments.recording import Record, levels_of, record_from, recorded, schedule
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
-from expectant.experiments.trials import Cell, cell_hash
+from expectant.experiments.trials import Trial, trial_hash
 
 SMALL = ex.domains.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
 FAST = ex.Lookahead.paper(
@@ -161,9 +161,9 @@ def test_the_code_of_a_look_belongs_to_a_cells_identity():
         def of(domain, agent, seen, factor=factor):
             return factor * seen.values[:, 0]
 
-        look_as("one's own")(of)
+        register_probe("one's own")(of)
         try:
-            names.append(cell_hash(Cell(**{**settings, "record": Record("one's own", 500)})))
+            names.append(trial_hash(Trial(**{**settings, "record": Record("one's own", 500)})))
         finally:
             LOOKS.pop("one's own")
     assert names[0] == names[2] != names[1]

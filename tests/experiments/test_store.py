@@ -13,22 +13,22 @@ from expectant.core.files import StoreError
 from expectant.experiments.curves import panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.runner import CellError, compute
 from expectant.experiments.store import Block, Span, Store
-from expectant.experiments.trials import cell_hash
+from expectant.experiments.trials import trial_hash
 
 
 def test_the_hash_follows_what_decides_the_numbers():
     same = replace(
         CELL, experiment="f", panel="p", reading="code", agent_key="k", label="l", runs=3
     )
-    assert cell_hash(same) == cell_hash(CELL)
+    assert trial_hash(same) == trial_hash(CELL)
     for changes in (
         {"agent": ex.QLearning.paper(0.2)}, {"domain": ex.Corridor(slip=0.2)}, {"episodes": 41},
         {"features": ex.RandomBinary(9, 1)}, {"seed": 1}, {"bin": 5}, {"step_limit": 10},
         {"lengths": True}, {"episodes": 0, "steps": 40},
     ):  # fmt: skip
-        assert cell_hash(replace(CELL, **changes)) != cell_hash(CELL)
+        assert trial_hash(replace(CELL, **changes)) != trial_hash(CELL)
     own = replace(CELL, step_limit=None)  # the corridor has none of its own, so it is 10,000
-    assert cell_hash(own) == cell_hash(replace(CELL, step_limit=10_000)) != cell_hash(CELL)
+    assert trial_hash(own) == trial_hash(replace(CELL, step_limit=10_000)) != trial_hash(CELL)
 
 
 def test_computed_once_and_then_loaded(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from expectant.core.dispatch import borrowed
-from expectant.core.verbs import function, place, size
+from expectant.core.verbs import function, size, state_index
 from expectant.jit import compile as kernels
 from expectant.jit.cache import KEEP_DAYS, forget_old, say_once
 
@@ -58,7 +58,7 @@ def _(shelf):
     return shelf.items[0]
 
 
-@place.register(Shelf)
+@state_index.register(Shelf)
 def _(shelf):
     return put_by_numba(shelf.items, 0) + compiled_at_once(1.0)
 
@@ -70,7 +70,7 @@ def fill(part):
 
 def ask(part):
     part = borrowed(part)
-    return place(part)
+    return state_index(part)
 
 
 def shelf(at: int = 0, way: int = 0) -> Shelf:

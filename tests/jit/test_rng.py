@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.core.interfaces import Agent, Site
+from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rng import evaluation_streams, generator, streams_of
 from expectant.core.verbs import act, learn, plan, preference
 from expectant.engine.checkpoint import states_of
@@ -58,7 +58,7 @@ class Spendthrift(Agent):
     acting: int = 0
     learning: int = 0
 
-    def build(self, site: Site) -> SpendthriftPart:
+    def build(self, site: BuildContext) -> SpendthriftPart:
         return SpendthriftPart(self.acting, self.learning)
 
 
@@ -88,7 +88,7 @@ def _(agent, state, action):
 class AlwaysRight(Agent):
     drawn: int = 0
 
-    def build(self, site: Site) -> AlwaysRightPart:
+    def build(self, site: BuildContext) -> AlwaysRightPart:
         return AlwaysRightPart(self.drawn)
 
 

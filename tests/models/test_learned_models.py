@@ -115,7 +115,7 @@ def test_where_probabilities_fall_short_by_rounding_the_last_outcome_is_drawn():
     model, successor = ex.models.TrueModel().build(built.setting), built.state(0)
     model.probabilities[0, 1, 0] = [0.25, 0.5]
     draw_outcome(model, built.state(1), 0, successor, Scripted([0.9]))
-    assert successor.place[0] == 2
+    assert successor.state_index[0] == 2
 
 
 def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():

@@ -8,7 +8,7 @@ from building import Built, per_feature
 import expectant as ex
 from expectant.core.updates import levi_target
 from expectant.core.vectors import dense
-from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, follow
+from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, on_value_update
 
 CORRIDOR = ex.Corridor(cells=3, slip=0.25)
 
@@ -131,7 +131,7 @@ def test_cached_lookahead_weights_follow_model_and_values(features):
         fit(kept, transition)
         change = rng.normal()
         weights[:size] += change * dense(built.state(state), size)
-        follow(kept, built.state(state), change, 0.9)
+        on_value_update(kept, built.state(state), change, 0.9)
     for number in range(9):
         for action in (0, 1):
             assert backed_up_value(

@@ -9,7 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.core.verbs import backed_up_value, begin, break_off, fit
+from expectant.core.verbs import backed_up_value, begin, fit, on_truncation
 
 WORLD = ex.Corridor(cells=5, slip=0.0)
 
@@ -55,7 +55,7 @@ def test_a_ring_of_three_goes_round():
     assert model.model.rows[0, 2].tolist()[:5] == [0.0, 0.0, 0.0, 0.25, 0.0]
 
 
-@pytest.mark.parametrize("end", [begin, break_off])
+@pytest.mark.parametrize("end", [begin, on_truncation])
 def test_nothing_reaches_from_one_episode_into_the_next(end):
     built, model = made()
     fit(model, built.transition(1, 1, -1.0, 2))

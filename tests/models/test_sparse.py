@@ -18,9 +18,9 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
-    evicted,
+    count_evicted,
     fit,
-    imagine,
+    sample_next,
 )
 from expectant.models.columns import COUNT, written_out
 
@@ -92,11 +92,11 @@ def test_the_smallest_entry_makes_room_for_the_largest_error():
     model = ex.models.SparseExpectation(per_feature(0.5), capacity=2).build(built.setting)
     for following in (0, 0, 2):
         fit(model, built.transition(1, 0, 0.0, following))
-    assert entries(model, 0, 1) == {0: 0.375, 2: 0.5} and evicted(model) == 0
+    assert entries(model, 0, 1) == {0: 0.375, 2: 0.5} and count_evicted(model) == 0
     fit(model, built.transition(1, 0, 0.0, 4))
-    assert entries(model, 0, 1) == {4: 0.5, 2: 0.25} and evicted(model) == 1
+    assert entries(model, 0, 1) == {4: 0.5, 2: 0.25} and count_evicted(model) == 1
     fit(model, built.transition(1, 0, 0.0, 2))
-    assert entries(model, 0, 1) == {4: 0.25, 2: 0.625} and evicted(model) == 1
+    assert entries(model, 0, 1) == {4: 0.25, 2: 0.625} and count_evicted(model) == 1
     assert model.columns.headers[0, 1, COUNT] == 2
 
 
@@ -114,7 +114,7 @@ def test_without_a_threshold_it_is_the_dense_model_to_the_bit(features):
             asked = (transition.next_state, action)
             for ask, given in ((backed_up_value, weights[0]), (backed_up_action_value, weights)):
                 assert ask(sparse, *asked, given, 0.9) == ask(whole, *asked, given, 0.9)
-            assert imagine(sparse, *asked, ours) == imagine(whole, *asked, theirs)
+            assert sample_next(sparse, *asked, ours) == sample_next(whole, *asked, theirs)
             assert (ours.values == theirs.values).all()
             sums = np.ones((2, built.setting.width))
             add_expected(sparse, *asked, sums[0], 0.7), add_expected(whole, *asked, sums[1], 0.7)
@@ -122,7 +122,7 @@ def test_without_a_threshold_it_is_the_dense_model_to_the_bit(features):
         assert not sparse.columns.work.any()
     for action in (0, 1):
         assert (written_out(sparse.columns, action) == whole.rows[action, :, : means.size]).all()
-    assert (sparse.rewards == whole.rewards).all() and evicted(sparse) == 0
+    assert (sparse.rewards == whole.rewards).all() and count_evicted(sparse) == 0
 
 
 def reference(rows, known, state, error, step, threshold):
@@ -197,7 +197,7 @@ def test_the_trace_of_an_entry_goes_and_comes_with_it():
     assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({0: 0.75}, 0.5)
     fit(model, built.transition(1, 0, 0.0, 4))
     assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({4: 0.5}, 0.5)
-    assert evicted(model) == 1 and model.columns.traces.shape == model.columns.values.shape
+    assert count_evicted(model) == 1 and model.columns.traces.shape == model.columns.values.shape
 
 
 # agents by the kind of their model, which takes a step size

@@ -59,7 +59,7 @@ class ToGoal(ex.Option):
     action: int = ex.parameter(ex.rules.whole(0))
     stopping: float = ex.parameter(ex.rules.number(), default=0.25)
 
-    def build(self, site):
+    def build(self, context):
         return ToGoalPart(self.action, self.stopping)
 
 
@@ -68,7 +68,7 @@ class Equipped(Built):
 
     def __init__(self, agent, domain=LINE, seed=0):
         super().__init__(domain, ex.OneHot(), seed=seed)
-        self.agent = agent.equip(self.setting)
+        self.agent = agent.build_agent(self.setting)
 
 
 @every_agent

@@ -27,7 +27,7 @@ FIELDS = ("rewards", "rows", "durations")
 
 def inside_of(agent: ex.Lookahead, b: Built) -> Any:
     """The part that values and plans."""
-    part: Any = agent.equip(b.setting)
+    part: Any = agent.build_agent(b.setting)
     return part.agent
 
 
@@ -51,7 +51,7 @@ class World(Built):
         options = tuple(map(ex.options.TableOption, self.policies, self.stops))
         given = {"options": options, "step": 0.25, "bounded": False, **changes}
         agent = ex.Lookahead.paper(0.1, discount=GAMMA, options=ex.options.Repertoire(**given))
-        self.agent = agent.equip(self.setting)
+        self.agent = agent.build_agent(self.setting)
         self.choices = self.agent.agent.planner.model
         self.behaviour = rng.dirichlet(np.full(2, 3.0), size=states)
 

@@ -139,7 +139,7 @@ def test_the_best_options_value_is_where_the_critic_rests(anywhere):
 def walk(agent, steps, seed=0):
     """An agent through the rooms, one step after the other; as a run has it."""
     b = Built(ROOMS, ex.OneHot(), seed=seed)
-    part, place = agent.equip(b.setting), 0
+    part, place = agent.build_agent(b.setting), 0
     domain, rng = b.domain, b.rng
     reset(domain, 0, rng)
     for _ in range(steps):
@@ -187,7 +187,7 @@ def test_traces_do_not_reach_into_the_next_episode(models):
     options = ex.options.Repertoire(subtasks, models=models, trace=0.5)
     agent = ex.Lookahead.paper(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
     b = Built(LINE, ex.OneHot())
-    part: Any = agent.equip(b.setting)
+    part: Any = agent.build_agent(b.setting)
     act(part, b.state(0), b.rng)
     learn(part, b.transition(0, 1, -1.0, 1), b.rng)
     found, extended = part.agent.planner.model.options, part.agent.planner.model.extended

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from expectant.core.vectors import dot
-from expectant.core.verbs import act, function, preference, shares_ties
+from expectant.core.verbs import act, breaks_ties_at_random, function, preference
 
 __all__ = [
     "act_on_action_values",
@@ -22,7 +22,7 @@ def greedy(agent, state, actions, rng):
         candidate = preference(agent, state, action)
         if candidate > best:
             best, chosen, ties = candidate, action, 1
-        elif candidate == best and shares_ties(agent):
+        elif candidate == best and breaks_ties_at_random(agent):
             ties += 1
             if rng.random() * ties < 1.0:
                 chosen = action
@@ -41,7 +41,7 @@ def epsilon_greedy(agent, state, actions, epsilon, rng):
 def write_epsilon_greedy(agent, state, epsilon, probabilities):
     """How likely :func:`epsilon_greedy` is to choose each action."""
     actions, best, ties, first = probabilities.shape[0], -math.inf, 0, -1
-    shared = shares_ties(agent)
+    shared = breaks_ties_at_random(agent)
     for action in range(actions):
         probabilities[action] = preference(agent, state, action)
         if probabilities[action] > best:

@@ -12,7 +12,7 @@ from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report
 from expectant.agents.planning_agent import UPDATE, PlanningAgent
 from expectant.agents.planning_update import PlanningUpdate
 from expectant.core.config import parameter
-from expectant.core.interfaces import Site
+from expectant.core.interfaces import BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import between
 from expectant.core.updates import move, policy_gradient, softmax, td_target
@@ -21,7 +21,7 @@ from expectant.core.verbs import (
     act,
     back_up,
     backed_up_value,
-    behave,
+    behaviour_policy,
     function,
     improve,
     learn,
@@ -83,7 +83,7 @@ def _(agent, state, rng):
     return sample_policy(agent, state, rng)
 
 
-@behave.register(CachedPolicyPart)
+@behaviour_policy.register(CachedPolicyPart)
 def _(agent, state, probabilities):
     softmax(agent.policy, state, probabilities)
     for action in range(probabilities.shape[0]):
@@ -159,19 +159,19 @@ class CachedPolicy(PlanningAgent):
         UPDATE, default="levi", kw_only=True, meaning="how a backup moves the state values"
     )
 
-    def build(self, site: Site) -> CachedPolicyPart:
+    def build(self, context: BuildContext) -> CachedPolicyPart:
         return CachedPolicyPart(
-            self.state_weights(site),
-            zeros((site.actions, site.width)),
-            self.planner(site),
-            self.update().build(site, self.value_step),
-            build_step(self.value_step, site),
-            build_step(self.policy_step, site, site.actions),
+            self.state_weights(context),
+            zeros((context.actions, context.width)),
+            self.planner(context),
+            self.update().build(context, self.value_step),
+            build_step(self.value_step, context),
+            build_step(self.policy_step, context, context.actions),
             self.interpretation.entropy,
             self.epsilon,
             self.discount,
-            zeros(site.actions),
-            self.centering_part(site),
-            site.learn_from_real_steps,
+            zeros(context.actions),
+            self.centering_part(context),
+            context.learn_from_real_steps,
             self.interpretation.old_target,
         )

@@ -12,19 +12,19 @@ from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
 from expectant.core.config import parameter
-from expectant.core.interfaces import Site
+from expectant.core.interfaces import BuildContext
 from expectant.core.updates import displacement, move, move_row, td_target
-from expectant.core.vectors import dot, outlook
+from expectant.core.vectors import dot, state_value
 from expectant.core.verbs import (
     act,
     back_up,
     backed_up_value,
-    behave,
+    behaviour_policy,
+    breaks_ties_at_random,
     function,
     improve,
     learn,
     preference,
-    shares_ties,
     tick,
 )
 from expectant.step_sizes import StepSize, build_step, step_size
@@ -57,7 +57,7 @@ def _(agent, state, action):
     return dot(state, agent.action_weights[action])
 
 
-@shares_ties.register(CachedValuesPart)
+@breaks_ties_at_random.register(CachedValuesPart)
 def _(agent):
     return agent.shared_ties
 
@@ -67,7 +67,7 @@ def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.action_weights.shape[0], agent.epsilon, rng)
 
 
-@behave.register(CachedValuesPart)
+@behaviour_policy.register(CachedValuesPart)
 def _(agent, state, probabilities):
     write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
 
@@ -88,7 +88,7 @@ def _(agent, transition, rng):
             agent.action_weights, taken.state, cached, agent.action_step, taken.action
         )
     else:
-        error = target - outlook(weights, taken.state)
+        error = target - state_value(weights, taken.state)
     shift_rate(centering, centering.real, step, 0, taken.state, error)
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
@@ -147,19 +147,19 @@ class CachedValues(PlanningAgent):
         step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a model given by name"
     )
 
-    def build(self, site: Site) -> CachedValuesPart:
+    def build(self, context: BuildContext) -> CachedValuesPart:
         return CachedValuesPart(
-            self.state_weights(site),
-            self.action_weights(site),
-            self.planner(site),
-            self.update().build(site, self.value_step),
-            build_step(self.value_step, site),
-            build_step(self.action_step, site, site.actions),
+            self.state_weights(context),
+            self.action_weights(context),
+            self.planner(context),
+            self.update().build(context, self.value_step),
+            build_step(self.value_step, context),
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
             self.interpretation.printed_delta,
-            self.centering_part(site),
-            site.learn_from_real_steps,
+            self.centering_part(context),
+            context.learn_from_real_steps,
             self.interpretation.cache_first,
             self.interpretation.cached_actions == "greedy",
             self.interpretation.ties == "random",

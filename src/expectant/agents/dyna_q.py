@@ -11,29 +11,29 @@ from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.core.config import parameter
-from expectant.core.interfaces import Agent, Backups, Site
+from expectant.core.interfaces import Agent, Backups, BuildContext
 from expectant.core.rules import at_least, named_or, whole
 from expectant.core.updates import move_row, q_learning
 from expectant.core.vectors import Binary, Weighted, empty_state, greatest
 from expectant.core.verbs import (
     age,
     begin,
-    break_off,
-    changed_action,
+    can_draw,
     draw,
+    free_capacity,
     function,
-    grown,
+    grow,
     learn,
     load_successor,
-    moved_by,
+    on_action_priority,
+    on_truncation,
     pass_on,
     plan,
     relabel,
     remember,
-    room,
-    stored,
+    stored_transition,
     tick,
-    waiting,
+    value_change,
 )
 from expectant.step_sizes import StepSize, build_step, step_size
 
@@ -57,7 +57,7 @@ class DynaQPart(NamedTuple):
     control: np.ndarray
 
 
-pass_on(DynaQPart, "memory", begin, break_off, room, grown)
+pass_on(DynaQPart, "memory", begin, on_truncation, free_capacity, grow)
 
 
 act_on_action_values(DynaQPart)
@@ -66,8 +66,8 @@ act_on_action_values(DynaQPart)
 @function
 def tell_memory(agent, state, action, error):
     """Let the memory know that an action's value has moved."""
-    moved = moved_by(agent.action_step, action, state, error)
-    changed_action(agent.memory, agent.weights, state, action, moved, error, agent.discount)
+    moved = value_change(agent.action_step, action, state, error)
+    on_action_priority(agent.memory, agent.weights, state, action, moved, error, agent.discount)
 
 
 @learn.register(DynaQPart)
@@ -86,7 +86,7 @@ def replan(agent, rng):
     """One update by a remembered outcome, whose reward is raised by κ √τ (S&B section 8.3)."""
     memory, drawn, weights = agent.memory, agent.drawn, agent.weights
     slot = draw(memory, drawn, rng)
-    action, reward, alive = stored(memory, slot)
+    action, reward, alive = stored_transition(memory, slot)
     load_successor(memory, slot, agent.drawn_next)
     if agent.bonus > 0.0:
         reward += agent.bonus * math.sqrt(age(memory, slot))
@@ -103,7 +103,7 @@ def replan(agent, rng):
 def _(agent, rng):
     errors = 0.0
     for _ in range(agent.planning_steps):
-        if agent.control[0] != 0 or not waiting(agent.memory):
+        if agent.control[0] != 0 or not can_draw(agent.memory):
             break
         errors += replan(agent, rng)
     return errors
@@ -156,17 +156,17 @@ class DynaQ(Agent):
             return SeenPairs(untried=self.bonus > 0.0)
         return NAMED[self.backups]() if isinstance(self.backups, str) else self.backups
 
-    def build(self, site: Site) -> DynaQPart:
+    def build(self, context: BuildContext) -> DynaQPart:
         return DynaQPart(
-            self.action_weights(site),
-            self.distribution().build(site),
-            empty_state(site.shape),
-            empty_state(site.shape),
-            build_step(self.action_step, site, site.actions),
+            self.action_weights(context),
+            self.distribution().build(context),
+            empty_state(context.shape),
+            empty_state(context.shape),
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
             self.planning_steps,
             self.bonus,
             centering_part(self.centering),
-            site.control,
+            context.control,
         )

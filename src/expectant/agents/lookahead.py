@@ -10,22 +10,22 @@ from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
 from expectant.agents.planning_update import Levi
 from expectant.core.config import parameter
-from expectant.core.interfaces import Site, Values
+from expectant.core.interfaces import BuildContext, Values
 from expectant.core.rules import Rule, one_of
 from expectant.core.updates import displacement, move, td_target
-from expectant.core.vectors import outlook
+from expectant.core.vectors import state_value
 from expectant.core.verbs import (
     act,
     back_up,
     backed_up_value,
-    behave,
-    follow,
+    behaviour_policy,
+    breaks_ties_at_random,
     function,
     improve,
     learn,
     mean_rate,
+    on_value_update,
     preference,
-    shares_ties,
     tick,
 )
 from expectant.models.wrappers import at_mean
@@ -53,7 +53,7 @@ pass_on_to_planner(LookaheadPart)
 def move_values(agent, state, target):
     """w towards a target, and the model and the backups told of it; returns the error."""
     error = move(agent.weights, state, target, agent.value_step)
-    follow(
+    on_value_update(
         agent.planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount
     )
     moved = displacement(agent.weights, state, error, agent.value_step)
@@ -67,7 +67,7 @@ def _(agent, state, action):
     return backed_up_value(agent.planner.model, state, action, agent.weights, agent.discount)
 
 
-@shares_ties.register(LookaheadPart)
+@breaks_ties_at_random.register(LookaheadPart)
 def _(agent):
     return agent.shared_ties
 
@@ -77,7 +77,7 @@ def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.planner.actions, agent.epsilon, rng)
 
 
-@behave.register(LookaheadPart)
+@behaviour_policy.register(LookaheadPart)
 def _(agent, state, probabilities):
     write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
 
@@ -90,7 +90,7 @@ def _(agent, transition, rng):
     if agent.direct:
         error = move_values(agent, state, target)
     else:
-        error = target - outlook(agent.weights, state)
+        error = target - state_value(agent.weights, state)
     shift_rate(centering, centering.real, agent.value_step, 0, state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
@@ -105,7 +105,9 @@ def _(agent, state, slot, discount, rng):
         centering.rate[0],
     )  # fmt: skip
     shift_rate(centering, centering.planned, step, 0, state, error)
-    follow(planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount)
+    on_value_update(
+        planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount
+    )
     tell(planner, state, error, moved)
     return abs(error)
 
@@ -158,26 +160,26 @@ class Lookahead(PlanningAgent):
     def can_follow_gradient(self) -> bool:
         return self.values == "linear" and super().can_follow_gradient()
 
-    def build(self, site: Site) -> LookaheadPart:
-        planner, step = self.planner(site), build_step(self.value_step, site)
-        weights: Any = self.state_weights(site)
+    def build(self, context: BuildContext) -> LookaheadPart:
+        planner, step = self.planner(context), build_step(self.value_step, context)
+        weights: Any = self.state_weights(context)
         if isinstance(self.values, Values):
-            weights = self.values.build(site)
-            step = cast(Fixed, as_step_size(self.value_step)).per_feature(site)
+            weights = self.values.build(context)
+            step = cast(Fixed, as_step_size(self.value_step)).per_feature(context)
             if self.used_model().predicts_means:
-                planner = planner._replace(model=at_mean(planner.model, site))
+                planner = planner._replace(model=at_mean(planner.model, context))
         elif isinstance(self.update(), Levi) and self._keeps_lookahead():
             bound = self.used_model().bind(planner.model, weights, self.discount)
             planner = planner._replace(model=bound)
         return LookaheadPart(
             weights,
             planner,
-            self.update().build(site, self.value_step),
+            self.update().build(context, self.value_step),
             step,
             self.epsilon,
             self.discount,
-            self.centering_part(site),
-            site.learn_from_real_steps,
+            self.centering_part(context),
+            context.learn_from_real_steps,
             self.interpretation.ties == "random",
         )
 

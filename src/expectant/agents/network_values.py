@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Site, Values
+from expectant.core.interfaces import BuildContext, Values
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row, padded
 from expectant.core.rules import whole
 from expectant.core.updates import correct, displacement
-from expectant.core.vectors import outlook
+from expectant.core.vectors import state_value
 from expectant.core.verbs import function, index, size, value
 from expectant.models.network import tanh
 
@@ -50,7 +50,7 @@ def excite_values(values, state):
         hidden[i] = tanh(hidden[i])
 
 
-@outlook.register(NetworkValuesPart)
+@state_value.register(NetworkValuesPart)
 def _(values, state):
     excite_values(values, state)
     return dot_row(values.outer, 0, values.hidden)
@@ -60,7 +60,7 @@ def _(values, state):
 def _(values, state, error, step, row):
     """u_i += α δ h_i and W_ji += α δ u_i (1 − h_i²) s_j, both with the old u."""
     inner, outer, hidden = values.inner, values.outer, values.hidden
-    before, amount = outlook(values, state), step * error
+    before, amount = state_value(values, state), step * error
     for i in range(hidden.shape[0]):
         slope = outer[0, i] * (1.0 - hidden[i] * hidden[i])
         outer[0, i] += amount * hidden[i]
@@ -69,7 +69,7 @@ def _(values, state, error, step, row):
         j, change = index(state, n), amount * value(state, n)
         for i in range(hidden.shape[0]):
             inner[j, i] += change * hidden[i]
-    values.moved[0] = outlook(values, state) - before
+    values.moved[0] = state_value(values, state) - before
 
 
 @displacement.register(NetworkValuesPart)
@@ -86,8 +86,8 @@ class NetworkValues(Values):
 
     hidden: int = parameter(whole(1), default=16)
 
-    def build(self, site: Site) -> NetworkValuesPart:
-        width, inner = padded(self.hidden), zeros((site.shape.size, padded(self.hidden)))
-        draws = site.rng.spawn(1)[0].normal(size=(site.shape.size, self.hidden))
-        inner[:, : self.hidden] = draws / math.sqrt(site.shape.active)
+    def build(self, context: BuildContext) -> NetworkValuesPart:
+        width, inner = padded(self.hidden), zeros((context.shape.size, padded(self.hidden)))
+        draws = context.rng.spawn(1)[0].normal(size=(context.shape.size, self.hidden))
+        inner[:, : self.hidden] = draws / math.sqrt(context.shape.active)
         return NetworkValuesPart(inner, zeros((1, width)), zeros(width), np.zeros(1))

@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.action_selection import draw_from, epsilon_greedy, write_epsilon_greedy
-from expectant.core.interfaces import Site
+from expectant.core.interfaces import BuildContext
 from expectant.core.verbs import (
     act,
+    active_option,
     begin,
-    behave,
-    break_off,
+    behaviour_policy,
+    breaks_ties_at_random,
     fit_options,
-    followed,
+    free_capacity,
     function,
-    grown,
+    grow,
+    inner_agent,
     learn,
     learn_options,
+    on_truncation,
     pass_on,
     plan,
     policy,
     policy_of,
     preference,
     relabel,
-    room,
-    shares_ties,
     stop_of,
-    wrapped,
 )
 
 NONE = -1  # instead of an option, while an action is taken
@@ -61,7 +61,16 @@ class WithOptionsPart(NamedTuple):
     observes: bool
 
 
-pass_on(WithOptionsPart, "agent", shares_ties, plan, relabel, break_off, room, grown)
+pass_on(
+    WithOptionsPart,
+    "agent",
+    breaks_ties_at_random,
+    plan,
+    relabel,
+    on_truncation,
+    free_capacity,
+    grow,
+)
 
 
 @function
@@ -76,7 +85,7 @@ def mix_in(agent, state, option, share):
 def note_choice(agent, state):
     """Write down how likely every action is where the agent chooses anew."""
     actions = agent.behaviour.shape[0]
-    behave(agent.agent, state, agent.choices)
+    behaviour_policy(agent.agent, state, agent.choices)
     for action in range(actions):
         agent.behaviour[action] = agent.choices[action]
     for option in range(agent.choices.shape[0] - actions):
@@ -186,18 +195,18 @@ def _(agent, state, rng):
     begin(agent.agent, state, rng)
 
 
-@wrapped.register(WithOptionsPart)
+@inner_agent.register(WithOptionsPart)
 def _(agent):
     return agent.agent
 
 
-@followed.register(WithOptionsPart)
+@active_option.register(WithOptionsPart)
 def _(agent):
     return int(agent.active[0])
 
 
 def with_options(
-    agent: Any, site: Site, actions: int, epsilon: float, discount: float, acting: str
+    agent: Any, context: BuildContext, actions: int, epsilon: float, discount: float, acting: str
 ) -> WithOptionsPart:
     """Carry out the choices of an agent that was built for actions and options."""
     model = agent.planner.model
@@ -210,7 +219,7 @@ def with_options(
         agent,
         np.full(1, NONE, np.int64),
         np.zeros(actions),
-        np.zeros(site.actions),
+        np.zeros(context.actions),
         np.zeros(actions),
         epsilon,
         discount,

@@ -6,32 +6,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.interfaces import Model, Shape, Site
+from expectant.core.interfaces import BuildContext, Model, Shape
 from expectant.core.vectors import Binary, Transition, Weighted, empty_state
 from expectant.core.verbs import (
     act,
     back_up,
     begin,
-    break_off,
-    changed,
+    can_draw,
     copy,
     draw,
     fit,
+    free_capacity,
     function,
-    grown,
-    imagine,
+    grow,
+    has_more_draws,
     load_successor,
-    moved_by,
-    notice,
+    on_priority,
+    on_transition,
+    on_truncation,
     pass_on,
     plan,
     relabel,
     remember,
     roll_out,
-    room,
-    stored,
-    unfinished,
-    waiting,
+    sample_next,
+    stored_transition,
+    value_change,
     without_planning,
 )
 
@@ -70,21 +70,21 @@ class Planner(NamedTuple):
     control: np.ndarray
 
 
-pass_on(Planner, "backups", room, grown)
+pass_on(Planner, "backups", free_capacity, grow)
 
 
 @function
 def absorb(planner, transition, rng):
     """Store a real transition, fit the model to it, then to replayed ones; returns the errors."""
     remember(planner.backups, transition)
-    notice(planner.model, transition)
+    on_transition(planner.model, transition)
     errors = fit(planner.model, transition)
     for _ in range(planner.replayed_fits):
         if planner.control[0] != 0:
             break
         slot = draw(planner.backups, planner.drawn, rng)
         load_successor(planner.backups, slot, planner.drawn_next)
-        action, reward, alive = stored(planner.backups, slot)
+        action, reward, alive = stored_transition(planner.backups, slot)
         replayed = Transition(planner.drawn, action, reward, planner.drawn_next, alive, -1)
         errors += fit(planner.model, replayed)
     return errors
@@ -94,7 +94,7 @@ def absorb(planner, transition, rng):
 def backup_discount(planner, slot, discount):
     """γ; or 0 if the stored transition ended and its flag is asked for instead of the model."""
     if planner.stored_termination:
-        _, _, alive = stored(planner.backups, slot)
+        _, _, alive = stored_transition(planner.backups, slot)
         return discount * alive
     return discount
 
@@ -102,20 +102,20 @@ def backup_discount(planner, slot, discount):
 @function
 def movement(state, error, step):
     """How far w += step · error · s moves wᵀs."""
-    return moved_by(step, 0, state, error)
+    return value_change(step, 0, state, error)
 
 
 @function
 def report(planner, state, error, step):
     """Tell the backup distribution that w has moved by step · error · s."""
     moved = movement(state, error, step)
-    changed(planner.backups, state, moved, error - moved)
+    on_priority(planner.backups, state, moved, error - moved)
 
 
 @function
 def tell(planner, state, error, moved):
     """Tell the backup distribution how far a planned update has moved the value of a state."""
-    changed(planner.backups, state, moved, error - moved)
+    on_priority(planner.backups, state, moved, error - moved)
 
 
 @function
@@ -123,10 +123,10 @@ def plan_backups(agent, rng):
     """Draw states and back them up, as many as there are planning steps; returns the errors."""
     planner, errors = agent.planner, 0.0
     for _ in range(planner.planning_steps):
-        if planner.control[0] != 0 or not waiting(planner.backups):
+        if planner.control[0] != 0 or not can_draw(planner.backups):
             break
         errors += plan_once(agent, rng)
-        while unfinished(planner.backups):
+        while has_more_draws(planner.backups):
             errors += plan_once(agent, rng)
     return errors
 
@@ -153,10 +153,10 @@ def _(planner, state, rng):
     begin(planner.backups, state, rng)
 
 
-@break_off.register(Planner)
+@on_truncation.register(Planner)
 def _(planner, state, rng):
-    break_off(planner.model, state, rng)
-    break_off(planner.backups, state, rng)
+    on_truncation(planner.model, state, rng)
+    on_truncation(planner.backups, state, rng)
 
 
 @without_planning.register(Planner)
@@ -171,7 +171,9 @@ def pass_on_to_planner(part_type: type) -> None:
     def _(agent, rng):
         return plan_backups(agent, rng)
 
-    pass_on(part_type, "planner", relabel, begin, break_off, room, grown, without_planning)
+    pass_on(
+        part_type, "planner", relabel, begin, on_truncation, free_capacity, grow, without_planning
+    )
 
 
 class NoRollout(NamedTuple):
@@ -192,23 +194,23 @@ class RolloutPart(NamedTuple):
 def _(rollout, agent, rng):
     """Follow the agent's own policy through the model, from the state just backed up."""
     model, imagined, errors = agent.planner.model, rollout.imagined, 0.0
-    alive = imagine(model, agent.planner.drawn, act(agent, agent.planner.drawn, rng), imagined)
+    alive = sample_next(model, agent.planner.drawn, act(agent, agent.planner.drawn, rng), imagined)
     for _ in range(rollout.length - 1):
         if alive == 0.0 or agent.planner.control[0] != 0:
             break
         errors += back_up(agent, imagined, -1, agent.discount, rng)
-        alive = imagine(model, imagined, act(agent, imagined, rng), rollout.next_imagined)
+        alive = sample_next(model, imagined, act(agent, imagined, rng), rollout.next_imagined)
         copy(imagined, rollout.next_imagined)
     return errors
 
 
-def rollout_part(length: int, model: Model, site: Site) -> NoRollout | RolloutPart:
+def rollout_part(length: int, model: Model, context: BuildContext) -> NoRollout | RolloutPart:
     """Scratch states of the shape that the model leads to."""
     if length == 1:
         return NoRollout(1)
-    if model.imagines == "states":
-        return RolloutPart(length, empty_state(site.shape), empty_state(site.shape))
-    size = site.shape.size
+    if model.rolls_out == "states":
+        return RolloutPart(length, empty_state(context.shape), empty_state(context.shape))
+    size = context.shape.size
     pair = [empty_state(Shape(size, size, True)) for _ in range(2)]
     for state in pair:
         state.active[:] = np.arange(size)

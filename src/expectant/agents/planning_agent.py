@@ -19,7 +19,7 @@ from expectant.agents.planner import Planner, rollout_part
 from expectant.agents.planning_update import UPDATES, Levi, PlanningUpdate
 from expectant.backups import NAMED, Rollout
 from expectant.core.config import parameter
-from expectant.core.interfaces import Agent, Backups, Model, Option, Site
+from expectant.core.interfaces import Agent, Backups, BuildContext, Model, Option
 from expectant.core.rules import named_or, whole
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import with_predecessors
@@ -129,7 +129,7 @@ class PlanningAgent(Agent, abstract=True):
                     f"{owner}: interpretation.{name} needs stored transitions, and "
                     f"backups={self.backups!r} stores none (stores_transitions is not True)"
                 )
-        if not model.learns and not backups.knows_places:
+        if not model.learns and not backups.knows_state_index:
             raise ValueError(
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
@@ -152,12 +152,12 @@ class PlanningAgent(Agent, abstract=True):
 
     def _check_rollout(self, owner: str, model: Model, rollout: Rollout) -> None:
         given = self.backups if isinstance(self.backups, Rollout) else rollout
-        if not model.imagines:
+        if not model.rolls_out:
             raise ValueError(
                 f"{owner}: backups={given!r} needs a model that leads to a next state, a sample "
                 f"model or a linear expectation model, got model={self.model!r}"
             )
-        if model.imagines == "means" and not rollout.stores_transitions:
+        if model.rolls_out == "means" and not rollout.stores_transitions:
             raise ValueError(
                 f"{owner}: a Rollout of an expectation model leads to states that "
                 f"{given.start!r} cannot tell apart; start from a replay"
@@ -174,8 +174,8 @@ class PlanningAgent(Agent, abstract=True):
                 self.interpretation.stored_termination, "its flag is about one step",
             ),
             "backups": (
-                (self.repertoire.models == "exact" and not backups.knows_places)
-                or (isinstance(backups, Rollout) and model.imagines != "means"),
+                (self.repertoire.models == "exact" and not backups.knows_state_index)
+                or (isinstance(backups, Rollout) and model.rolls_out != "means"),
                 "exact models need the environment's own state, rollouts a linear model",
             ),
         }  # fmt: skip
@@ -208,21 +208,23 @@ class PlanningAgent(Agent, abstract=True):
         """The options; without any, an empty repertoire."""
         return self.options if isinstance(self.options, Repertoire) else Repertoire(())
 
-    def choosing(self, site: Site) -> Site:
+    def augmented_actions(self, context: BuildContext) -> BuildContext:
         further = len(self.repertoire.extended)
-        return dataclasses.replace(site, actions=site.actions + further) if further else site
+        return (
+            dataclasses.replace(context, actions=context.actions + further) if further else context
+        )
 
-    def equip(self, site: Site) -> object:
-        own = self.choosing(site)
+    def build_agent(self, context: BuildContext) -> object:
+        own = self.augmented_actions(context)
         part = self.build(own)
-        if own is site:
+        if own is context:
             return part
         acting = self.repertoire.acting
-        return with_options(part, own, site.actions, self.epsilon, self.discount, acting)
+        return with_options(part, own, context.actions, self.epsilon, self.discount, acting)
 
-    def centering_part(self, site: Site) -> CenteringPart:
+    def centering_part(self, context: BuildContext) -> CenteringPart:
         """Build the estimate of the average reward."""
-        return centering_part(self.centering, site.learn_from_real_steps)
+        return centering_part(self.centering, context.learn_from_real_steps)
 
     def distribution(self) -> Backups:
         """The backup distribution that ``backups`` stands for."""
@@ -233,11 +235,13 @@ class PlanningAgent(Agent, abstract=True):
             return backups.replace(start=self.backup_names[backups.start](REPLAY_CAPACITY))
         return backups
 
-    def planner(self, site: Site) -> Planner:
+    def planner(self, context: BuildContext) -> Planner:
         """Build the part that all planning agents share."""
         model, backups = self.used_model(), self.distribution()
-        context = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)
-        if site.actions == site.domain.actions:
+        context = dataclasses.replace(
+            context, untried_value=self.initial_value, discount=self.discount
+        )
+        if context.actions == context.domain.actions:
             part = model.build(context)
         else:
             part = self.repertoire.build_around(model, context, self.discount)
@@ -245,14 +249,14 @@ class PlanningAgent(Agent, abstract=True):
         fits = self.planning_steps if isinstance(backups.fits, str) else backups.fits
         return Planner(
             part,
-            backups.build_with(site, part),
-            empty_state(backups.drawn_shape(site)),
-            empty_state(site.shape),
-            site.actions,
+            backups.build_with(context, part),
+            empty_state(backups.drawn_shape(context)),
+            empty_state(context.shape),
+            context.actions,
             self.planning_steps,
             fits if model.learns and not model.several_steps else 0,
             self.interpretation.relabelled_rewards,
             self.interpretation.stored_termination,
-            rollout_part(backups.length if isinstance(backups, Rollout) else 1, model, site),
-            site.control,
+            rollout_part(backups.length if isinstance(backups, Rollout) else 1, model, context),
+            context.control,
         )

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Buildable, Site
+from expectant.core.interfaces import Buildable, BuildContext
 from expectant.core.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
 from expectant.core.vectors import dot
 from expectant.core.verbs import improve
@@ -79,7 +79,7 @@ class PlanningUpdate(Buildable, abstract=True):
 
     needs_means: ClassVar[bool] = False
 
-    def build(self, site: Site, value_step: float | StepSize) -> object:
+    def build(self, context: BuildContext, value_step: float | StepSize) -> object:
         """Build the part that moves the state values when planning."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class PlanningUpdate(Buildable, abstract=True):
 class Levi(PlanningUpdate):
     """Linear expectation value iteration: w towards max_a [r(s, a) + γ wᵀs̄(s, a)]."""
 
-    def build(self, site: Site, value_step: float | StepSize) -> LeviPart:
+    def build(self, context: BuildContext, value_step: float | StepSize) -> LeviPart:
         return LeviPart(0.0)
 
 
@@ -99,11 +99,11 @@ class _Corrected(PlanningUpdate, abstract=True):
         step_size(), default=0.01, meaning="step size of the second weights"
     )
 
-    def build(self, site: Site, value_step: float | StepSize) -> object:
+    def build(self, context: BuildContext, value_step: float | StepSize) -> object:
         bounded = getattr(as_step_size(value_step), "bounded", True)
         corrects = as_step_size(self.correction_step) != as_step_size(0.0)
-        step = build_step(self.correction_step, site)
-        return self.part_type(np.zeros(site.width), step, bounded and corrects)
+        step = build_step(self.correction_step, context)
+        return self.part_type(np.zeros(context.width), step, bounded and corrects)
 
 
 class Gradient(_Corrected):

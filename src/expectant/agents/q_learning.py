@@ -10,9 +10,9 @@ from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.paper import INTERPRETATION, Interpretation, build_paper_agent
 from expectant.core.config import parameter
-from expectant.core.interfaces import Agent, Site
+from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.updates import q_learning
-from expectant.core.verbs import learn, shares_ties, tick
+from expectant.core.verbs import breaks_ties_at_random, learn, tick
 from expectant.step_sizes import StepSize, build_step, step_size
 
 
@@ -28,7 +28,7 @@ class QLearningPart(NamedTuple):
 act_on_action_values(QLearningPart)
 
 
-@shares_ties.register(QLearningPart)
+@breaks_ties_at_random.register(QLearningPart)
 def _(agent):
     return agent.shared_ties
 
@@ -57,10 +57,10 @@ class QLearning(Agent):
         """Make the agent as the paper uses it, see :meth:`PlanningAgent.paper`."""
         return build_paper_agent(cls, steps, parameters)
 
-    def build(self, site: Site) -> QLearningPart:
+    def build(self, context: BuildContext) -> QLearningPart:
         return QLearningPart(
-            self.action_weights(site),
-            build_step(self.action_step, site, site.actions),
+            self.action_weights(context),
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
             centering_part(self.centering),

@@ -13,19 +13,19 @@ from expectant.agents.planner import Planner, absorb, pass_on_to_planner
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.backups import NAMED, PrioritizedPairs
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Site
+from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.updates import move_row, q_learning, q_target
 from expectant.core.vectors import dot
 from expectant.core.verbs import (
     back_up,
     backed_up_action_value,
-    changed_action,
+    breaks_ties_at_random,
     function,
     learn,
-    moved_by,
-    shares_ties,
-    stored,
+    on_action_priority,
+    stored_transition,
     tick,
+    value_change,
 )
 from expectant.step_sizes import StepSize, build_step, step_size
 
@@ -46,7 +46,7 @@ pass_on_to_planner(QPlanningPart)
 act_on_action_values(QPlanningPart)
 
 
-@shares_ties.register(QPlanningPart)
+@breaks_ties_at_random.register(QPlanningPart)
 def _(agent):
     return agent.shared_ties
 
@@ -54,9 +54,9 @@ def _(agent):
 @function
 def report_action(agent, state, action, error):
     """Tell the backup distribution of an update."""
-    moved = moved_by(agent.action_step, action, state, error)
+    moved = value_change(agent.action_step, action, state, error)
     backups = agent.planner.backups
-    changed_action(backups, agent.weights, state, action, moved, error, agent.discount)
+    on_action_priority(backups, agent.weights, state, action, moved, error, agent.discount)
 
 
 @learn.register(QPlanningPart)
@@ -79,7 +79,7 @@ def _(agent, state, slot, discount, rng):
     """q̂(s, a) towards AAVI's target, or the invalid one with an expectation model."""
     planner, weights = agent.planner, agent.weights
     if agent.stored_action and slot >= 0:
-        action, _, _ = stored(planner.backups, slot)
+        action, _, _ = stored_transition(planner.backups, slot)
     else:
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
@@ -113,15 +113,15 @@ class QPlanning(PlanningAgent):
         step_size(), default=0.3, meaning="step size of a model given by name"
     )
 
-    def build(self, site: Site) -> QPlanningPart:
+    def build(self, context: BuildContext) -> QPlanningPart:
         return QPlanningPart(
-            self.action_weights(site),
-            self.planner(site),
-            build_step(self.action_step, site, site.actions),
+            self.action_weights(context),
+            self.planner(context),
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
             self.interpretation.stored_action or self.distribution().draws_actions,
-            self.centering_part(site),
-            site.learn_from_real_steps,
+            self.centering_part(context),
+            context.learn_from_real_steps,
             self.interpretation.ties == "random",
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values
 from expectant.core.config import parameter
-from expectant.core.interfaces import Agent, Site
+from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import Rule, either, one_of, whole
 from expectant.core.updates import rvi_q_learning
 from expectant.core.vectors import Binary, Weighted, dot, empty_state
@@ -84,33 +84,38 @@ class RVIQLearning(Agent):
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )
 
-    def build(self, site: Site) -> RVIQLearningPart:
-        state, action = self._reference(site)
+    def build(self, context: BuildContext) -> RVIQLearningPart:
+        state, action = self._reference(context)
         return RVIQLearningPart(
-            self.action_weights(site),
+            self.action_weights(context),
             KINDS.get(self.reference, PAIR) if isinstance(self.reference, str) else PAIR,
             state,
             action,
-            site.shape.size,
-            build_step(self.action_step, site, site.actions),
+            context.shape.size,
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
         )
 
-    def _reference(self, site: Site) -> tuple[Binary | Weighted, int]:
+    def _reference(self, context: BuildContext) -> tuple[Binary | Weighted, int]:
         """The feature vector and the action of the reference pair."""
-        state, states = empty_state(site.shape), site.domain.states
+        state, states = empty_state(context.shape), context.domain.states
         if isinstance(self.reference, str):
-            if site.shape.size != states or site.shape.active != 1 or site.shape.weighted:
+            if context.shape.size != states or context.shape.active != 1 or context.shape.weighted:
                 raise ValueError(
                     f"RVIQLearning: reference={self.reference!r} needs one feature per state "
-                    f"(OneHot), got {site.shape}"
+                    f"(OneHot), got {context.shape}"
                 )
             return state, 0
         number, action = self.reference
-        if states is None or site.shape.remembers or number >= states or action >= site.actions:
+        if (
+            states is None
+            or context.shape.remembers
+            or number >= states
+            or action >= context.actions
+        ):
             raise ValueError(
                 f"RVIQLearning: reference must be a state below {states} and an action below "
-                f"{site.actions}, got {self.reference!r}"
+                f"{context.actions}, got {self.reference!r}"
             )
-        encode(site.features_part, np.array([number]), -1, state)
+        encode(context.features_part, np.array([number]), -1, state)
         return state, action

@@ -9,7 +9,7 @@ import numpy as np
 from expectant.agents.action_selection import act_on_action_values, epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.core.config import parameter
-from expectant.core.interfaces import Agent, Site
+from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import between, one_of
 from expectant.core.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
@@ -18,10 +18,10 @@ from expectant.core.verbs import (
     act,
     adapt,
     begin,
-    break_off,
     function,
     learn,
     mean_rate,
+    on_truncation,
     preference,
     tick,
 )
@@ -68,7 +68,7 @@ def _(agent, state, rng):
     forget_episode(agent)
 
 
-@break_off.register(SarsaPart)
+@on_truncation.register(SarsaPart)
 def _(agent, state, rng):
     """The last transition was learned from, towards an action that will not be taken."""
     forget_episode(agent)
@@ -140,13 +140,13 @@ class Sarsa(Agent):
                 f"ex.step_sizes.Fixed, because traces share one step size, got {self.action_step!r}"
             )
 
-    def build(self, site: Site) -> SarsaPart:
+    def build(self, context: BuildContext) -> SarsaPart:
         return SarsaPart(
-            self.action_weights(site),
-            zeros((site.actions, site.width if self.trace > 0.0 else 0)),
+            self.action_weights(context),
+            zeros((context.actions, context.width if self.trace > 0.0 else 0)),
             np.full(1, NONE, np.int64),
             np.zeros(1),
-            build_step(self.action_step, site, site.actions),
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
             self.trace,
@@ -184,10 +184,10 @@ class ExpectedSarsa(Agent):
         step_size(), default=0.3, meaning="step size of the action values"
     )
 
-    def build(self, site: Site) -> ExpectedSarsaPart:
+    def build(self, context: BuildContext) -> ExpectedSarsaPart:
         return ExpectedSarsaPart(
-            self.action_weights(site),
-            build_step(self.action_step, site, site.actions),
+            self.action_weights(context),
+            build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
             centering_part(self.centering),

@@ -9,22 +9,22 @@ import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.core.config import hint, parameter
-from expectant.core.interfaces import Agent, Site
+from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
     act,
+    active_option,
     begin,
-    break_off,
-    followed,
-    grown,
+    free_capacity,
+    grow,
+    inner_agent,
     learn,
+    on_truncation,
     pass_on,
     plan,
     policy,
     preference,
     relabel,
-    room,
-    wrapped,
 )
 
 
@@ -44,11 +44,11 @@ pass_on(
     policy,
     relabel,
     begin,
-    break_off,
-    room,
-    grown,
-    wrapped,
-    followed,
+    on_truncation,
+    free_capacity,
+    grow,
+    inner_agent,
+    active_option,
 )
 
 
@@ -94,16 +94,16 @@ class AgentWrapper(Agent, abstract=True):
                 )
         return super().replace(agent=agent.replace(**inner) if inner else agent, **changes)
 
-    def choosing(self, site: Site) -> Site:
-        return self.agent.choosing(site)
+    def augmented_actions(self, context: BuildContext) -> BuildContext:
+        return self.agent.augmented_actions(context)
 
-    def build(self, site: Site) -> object:
-        return self.equip(site)
+    def build(self, context: BuildContext) -> object:
+        return self.build_agent(context)
 
 
-def unwrapped(agent: Agent) -> Any:
+def unwrapped_agent(agent: Agent) -> Any:
     """Return the agent inside all wrappers, or the agent itself."""
-    return unwrapped(agent.agent) if isinstance(agent, AgentWrapper) else agent
+    return unwrapped_agent(agent.agent) if isinstance(agent, AgentWrapper) else agent
 
 
 class FreezeAfter(AgentWrapper):
@@ -111,8 +111,8 @@ class FreezeAfter(AgentWrapper):
 
     steps: int = parameter(whole(1), meaning="real steps to learn from")
 
-    def equip(self, site: Site) -> FreezeAfterPart:
-        return FreezeAfterPart(self.agent.equip(site), self.steps, np.zeros(1, np.int64))
+    def build_agent(self, context: BuildContext) -> FreezeAfterPart:
+        return FreezeAfterPart(self.agent.build_agent(context), self.steps, np.zeros(1, np.int64))
 
 
 class PlanningOnly(AgentWrapper):
@@ -125,5 +125,5 @@ class PlanningOnly(AgentWrapper):
                 f"got {self.agent!r}"
             )
 
-    def equip(self, site: Site) -> object:
-        return self.agent.equip(dataclasses.replace(site, learn_from_real_steps=False))
+    def build_agent(self, context: BuildContext) -> object:
+        return self.agent.build_agent(dataclasses.replace(context, learn_from_real_steps=False))

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Site, model_fits, narrowest
+from expectant.core.interfaces import Backups, BuildContext, model_fits, narrowest
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, or_none, whole
 from expectant.core.vectors import (
@@ -21,8 +21,9 @@ from expectant.core.vectors import (
 )
 from expectant.core.verbs import (
     draw,
+    free_capacity,
     function,
-    grown,
+    grow,
     load,
     load_successor,
     matches,
@@ -30,9 +31,8 @@ from expectant.core.verbs import (
     relabel,
     remember,
     reward_now,
-    room,
     save,
-    stored,
+    stored_transition,
 )
 
 COUNT, NEXT = 0, 1
@@ -81,7 +81,7 @@ def _(replay, state, rng):
     return slot
 
 
-@stored.register(ReplayPart)
+@stored_transition.register(ReplayPart)
 def _(replay, slot):
     # compiled, int() alone would leave the action as narrow as it is, for others to compile twice
     action = int(replay.actions[slot]) + 0
@@ -99,14 +99,14 @@ def _(replay, domain):
         replay.rewards[slot] = reward_now(domain, replay.outcomes[slot])
 
 
-@room.register(ReplayPart)
+@free_capacity.register(ReplayPart)
 def _(replay):
     if replay.limited:
         return 1
     return replay.actions.shape[0] - replay.counters[COUNT]
 
 
-@grown.register(ReplayPart)
+@grow.register(ReplayPart)
 def _(replay):
     """Twice the room; only an unlimited replay ever asks, and it has not wrapped around."""
     return replay._replace(
@@ -133,12 +133,12 @@ class Replay(Backups):
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
     model_fits: int | str = model_fits()
 
-    def build(self, site: Site) -> ReplayPart:
+    def build(self, context: BuildContext) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM
         return ReplayPart(
-            empty_table(site.shape, slots, _places(site)),
-            empty_table(site.shape, slots, _places(site)),
-            zeros(slots, narrowest(site.actions - 1)),
+            empty_table(context.shape, slots, _places(context)),
+            empty_table(context.shape, slots, _places(context)),
+            zeros(slots, narrowest(context.actions - 1)),
             zeros(slots),
             zeros(slots, np.int8),
             zeros(slots, np.int64),
@@ -147,14 +147,23 @@ class Replay(Backups):
         )
 
 
-def _places(site: Site) -> int:
+def _places(context: BuildContext) -> int:
     """How many states the domain numbers; where it numbers none, no vector has a place."""
-    return site.domain.states or 1
+    return context.domain.states or 1
 
 
 def pass_on_to_replay(part_type: type) -> None:
     """Let the ``replay`` inside a part store transitions for it; only drawing is its own."""
-    pass_on(part_type, "replay", remember, stored, load_successor, relabel, room, grown)
+    pass_on(
+        part_type,
+        "replay",
+        remember,
+        stored_transition,
+        load_successor,
+        relabel,
+        free_capacity,
+        grow,
+    )
 
 
 class RecencyPart(NamedTuple):
@@ -205,8 +214,8 @@ class RecencyReplay(Backups):
     halflife: float = parameter(at_least(1.0), default=100.0)
     model_fits: int | str = model_fits()
 
-    def build(self, site: Site) -> RecencyPart:
-        replay, log_factor = Replay(self.capacity).build(site), -math.log(2.0) / self.halflife
+    def build(self, context: BuildContext) -> RecencyPart:
+        replay, log_factor = Replay(self.capacity).build(context), -math.log(2.0) / self.halflife
         return RecencyPart(replay, log_factor, np.zeros(1))
 
 
@@ -272,10 +281,10 @@ class Trajectory(Backups):
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
     model_fits: int | str = model_fits()
 
-    def build(self, site: Site) -> TrajectoryPart:
+    def build(self, context: BuildContext) -> TrajectoryPart:
         return TrajectoryPart(
-            Replay(self.capacity).build(site),
+            Replay(self.capacity).build(context),
             np.zeros(2, np.int64),
             self.length,
-            empty_state(site.shape),
+            empty_state(context.shape),
         )

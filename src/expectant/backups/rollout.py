@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from expectant.backups.names import NAMED
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Shape, Site
+from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.rules import Rule, one_of, whole
 
 
@@ -49,8 +49,8 @@ class Rollout(Backups):
         return self.first.draws_actions
 
     @property
-    def knows_places(self) -> bool:  # type: ignore[override]
-        return self.first.knows_places
+    def knows_state_index(self) -> bool:  # type: ignore[override]
+        return self.first.knows_state_index
 
     @property
     def draws_features(self) -> bool:  # type: ignore[override]
@@ -67,11 +67,11 @@ class Rollout(Backups):
     def with_fits(self, fits: int | str) -> Rollout:
         return self.replace(start=self.first.with_fits(fits))
 
-    def build(self, site: Site) -> object:
-        return self.first.build(site)
+    def build(self, context: BuildContext) -> object:
+        return self.first.build(context)
 
-    def build_with(self, site: Site, model: object) -> object:
-        return self.first.build_with(site, model)
+    def build_with(self, context: BuildContext, model: object) -> object:
+        return self.first.build_with(context, model)
 
-    def drawn_shape(self, site: Site) -> Shape:
-        return self.first.drawn_shape(site)
+    def drawn_shape(self, context: BuildContext) -> Shape:
+        return self.first.drawn_shape(context)

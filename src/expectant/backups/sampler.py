@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Site
+from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import whole
 from expectant.core.verbs import (
@@ -96,7 +96,7 @@ def _(sampler, state, rng):
     while n < size(state):  # entries that were switched off
         put(state, n, 0, 0.0)
         n += 1
-    state.place[0] = -1
+    state.state_index[0] = -1
     return -1
 
 
@@ -108,12 +108,12 @@ class StateSampler(Backups):
     active, but its states need not be ones that exist, and they have no place in the environment.
     """
 
-    knows_places: ClassVar[bool] = False
+    knows_state_index: ClassVar[bool] = False
 
     clusters: int = parameter(whole(1), default=32)
 
-    def build(self, site: Site) -> SamplerPart:
-        shape = (self.clusters, site.shape.size)
+    def build(self, context: BuildContext) -> SamplerPart:
+        shape = (self.clusters, context.shape.size)
         return SamplerPart(
             zeros(self.clusters, np.int64),
             zeros(shape, np.int64),

@@ -13,18 +13,18 @@ import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Site
+from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.rules import at_least
 from expectant.core.verbs import (
-    came_from,
-    changed,
     draw,
     function,
+    has_more_draws,
     index,
+    next_predecessor,
+    on_priority,
+    predecessor,
     remember,
     size,
-    trace_back,
-    unfinished,
     value,
 )
 
@@ -59,7 +59,7 @@ class SweptRowsPart(NamedTuple):
 def be_single(state, feature):
     """Make a vector with one entry a single feature."""
     state.active[0] = feature
-    state.place[0] = -1
+    state.state_index[0] = -1
 
 
 @function
@@ -90,17 +90,17 @@ def _(backups, state, rng):
     return -1
 
 
-@changed.register(SweptPart)
+@on_priority.register(SweptPart)
 def _(backups, state, moved, left):
     """Features j that lead to a changed feature i gain |δ x_i F^{ij}|."""
     error = moved + left
     for n in range(size(state)):
         i, amount = index(state, n), abs(error * value(state, n))
-        link = trace_back(backups.model, i, -1) if amount > 0.0 else -1
+        link = next_predecessor(backups.model, i, -1) if amount > 0.0 else -1
         while link >= 0:
-            j, weight = came_from(backups.model, i, link)
+            j, weight = predecessor(backups.model, i, link)
             promote(backups.heap, j, amount * abs(weight), backups.threshold)
-            link = trace_back(backups.model, i, link)
+            link = next_predecessor(backups.model, i, link)
 
 
 @draw.register(SweptPart)
@@ -114,7 +114,7 @@ def _(backups, state, rng):
     return -1
 
 
-@changed.register(SweptRowsPart)
+@on_priority.register(SweptRowsPart)
 def _(backups, state, moved, left):
     """Features of a state that was wrong by δ gain |δ x_i|."""
     error = moved + left
@@ -128,17 +128,17 @@ def _(backups, state, rng):
     heap, at = backups.heap, backups.at
     while at[LINK] < 0 and heap.length[0] > 0:
         at[FEATURE] = pop(heap, backups.threshold)
-        at[LINK] = trace_back(backups.model, at[FEATURE], -1)
+        at[LINK] = next_predecessor(backups.model, at[FEATURE], -1)
     if at[LINK] < 0:
         be_single(state, int(rng.random() * heap.order.shape[0]))
     else:
-        j, _ = came_from(backups.model, at[FEATURE], at[LINK])
+        j, _ = predecessor(backups.model, at[FEATURE], at[LINK])
         be_single(state, j)
-        at[LINK] = trace_back(backups.model, at[FEATURE], at[LINK])
+        at[LINK] = next_predecessor(backups.model, at[FEATURE], at[LINK])
     return -1
 
 
-@unfinished.register(SweptRowsPart)
+@has_more_draws.register(SweptRowsPart)
 def _(backups):
     return backups.at[LINK] >= 0
 
@@ -147,19 +147,19 @@ class SingleFeatures(Backups):
     """Single features, all equally likely."""
 
     draws_features: ClassVar[bool] = True
-    knows_places: ClassVar[bool] = False
+    knows_state_index: ClassVar[bool] = False
 
-    def build(self, site: Site) -> AnyFeaturePart:
-        return AnyFeaturePart(site.shape.size)
+    def build(self, context: BuildContext) -> AnyFeaturePart:
+        return AnyFeaturePart(context.shape.size)
 
 
 class _Swept(Backups, abstract=True):
     draws_features: ClassVar[bool] = True
-    knows_places: ClassVar[bool] = False
+    knows_state_index: ClassVar[bool] = False
     traces_back: ClassVar[bool] = True
     threshold: float
 
-    def build(self, site: Site) -> object:
+    def build(self, context: BuildContext) -> object:
         raise ValueError(f"{type(self).__name__}: is built with the model that it traces back")
 
 
@@ -172,8 +172,8 @@ class FeatureSweeping(_Swept):
 
     threshold: float = parameter(at_least(0.0), default=0.0)
 
-    def build_with(self, site: Site, model: object) -> SweptPart:
-        return SweptPart(model, empty_heap(site.shape.size), self.threshold)
+    def build_with(self, context: BuildContext, model: object) -> SweptPart:
+        return SweptPart(model, empty_heap(context.shape.size), self.threshold)
 
 
 class RowSweeping(_Swept):
@@ -186,6 +186,6 @@ class RowSweeping(_Swept):
 
     threshold: float = parameter(at_least(0.0), default=0.0)
 
-    def build_with(self, site: Site, model: object) -> SweptRowsPart:
+    def build_with(self, context: BuildContext, model: object) -> SweptRowsPart:
         at = np.array([0, -1], np.int64)
-        return SweptRowsPart(model, empty_heap(site.shape.size), self.threshold, at)
+        return SweptRowsPart(model, empty_heap(context.shape.size), self.threshold, at)

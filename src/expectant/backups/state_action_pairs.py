@@ -12,22 +12,22 @@ import numpy as np
 
 from expectant.backups.states import SeenPart, seen_row, seen_states
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Site, model_fits
+from expectant.core.interfaces import Backups, BuildContext, model_fits
 from expectant.core.memory import full, zeros
 from expectant.core.rules import flag, whole
 from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
 from expectant.core.verbs import (
     age,
+    count_backups,
     draw,
     function,
     load,
     load_successor,
-    planned,
     relabel,
     remember,
     reward_now,
     save,
-    stored,
+    stored_transition,
 )
 
 NONE = -1
@@ -135,7 +135,7 @@ def _(pairs, state, rng):
     return pair
 
 
-@stored.register(PairsPart)
+@stored_transition.register(PairsPart)
 def _(pairs, slot):
     return slot % pairs.actions, pairs.rewards[slot], pairs.alive[slot]
 
@@ -158,24 +158,24 @@ def _(pairs, domain):
             pairs.rewards[pair] = reward_now(domain, pairs.outcomes[pair])
 
 
-@planned.register(PairsPart)
+@count_backups.register(PairsPart)
 def _(pairs):
     return int(pairs.counters[DRAWN])
 
 
-def rows_for(site: Site, capacity: int) -> int:
+def rows_for(context: BuildContext, capacity: int) -> int:
     """How many distinct states to make room for: no more than there can be."""
-    states = site.domain.states
-    return capacity if states is None or site.shape.remembers else min(capacity, int(states))
+    states = context.domain.states
+    return capacity if states is None or context.shape.remembers else min(capacity, int(states))
 
 
-def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
+def latest_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPart:
     """Room for the pairs of so many states."""
-    rows = rows_for(site, capacity)
-    size = rows * site.actions
+    rows = rows_for(context, capacity)
+    size = rows * context.actions
     return PairsPart(
-        seen_states(site.shape, rows),
-        empty_table(site.shape, size),
+        seen_states(context.shape, rows),
+        empty_table(context.shape, size),
         zeros(size),
         zeros(size),
         zeros(size, np.int64),
@@ -183,7 +183,7 @@ def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
         zeros(size, np.int64),
         full(size, NONE, np.int64),
         np.zeros(3, np.int64),
-        site.actions,
+        context.actions,
         untried,
     )
 
@@ -205,5 +205,5 @@ class SeenPairs(Backups):
     untried: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits()
 
-    def build(self, site: Site) -> PairsPart:
-        return latest_pairs(site, self.capacity, self.untried)
+    def build(self, context: BuildContext) -> PairsPart:
+        return latest_pairs(context, self.capacity, self.untried)

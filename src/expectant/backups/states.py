@@ -7,11 +7,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Shape, Site
+from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.memory import full
 from expectant.core.rules import flag, whole
 from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable, empty_state
-from expectant.core.verbs import copy, draw, function, load, remember, save, stored
+from expectant.core.verbs import copy, draw, function, load, remember, save, stored_transition
 from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
 from expectant.features.table import feature_table
 
@@ -39,8 +39,8 @@ def _(backups, state, rng):
 class CurrentState(Backups):
     """Always the state that the agent has just reached; after the end, the last one before it."""
 
-    def build(self, site: Site) -> CurrentPart:
-        return CurrentPart(empty_state(site.shape))
+    def build(self, context: BuildContext) -> CurrentPart:
+        return CurrentPart(empty_state(context.shape))
 
 
 class AllStatesPart(NamedTuple):
@@ -88,9 +88,9 @@ class AllStates(Backups):
 
     sweeps: bool = parameter(flag(), default=False)
 
-    def build(self, site: Site) -> AllStatesPart:
-        table = feature_table(site, "AllStates")
-        states = len(table.places)
+    def build(self, context: BuildContext) -> AllStatesPart:
+        table = feature_table(context, "AllStates")
+        states = len(table.state_indices)
         order = np.arange(states * self.sweeps)
         return AllStatesPart(table, states, order, np.zeros(1, np.int64))
 
@@ -121,7 +121,7 @@ def _(backups, state, rng):
     return pair
 
 
-@stored.register(AllPairsPart)
+@stored_transition.register(AllPairsPart)
 def _(backups, slot):
     """The action of a pair; nothing is known of what came of it."""
     return slot % backups.actions, 0.0, 1.0
@@ -136,9 +136,9 @@ class AllPairs(Backups):
 
     draws_actions: ClassVar[bool] = True
 
-    def build(self, site: Site) -> AllPairsPart:
-        table, actions = feature_table(site, "AllPairs"), site.actions
-        pairs = len(table.places) * actions
+    def build(self, context: BuildContext) -> AllPairsPart:
+        table, actions = feature_table(context, "AllPairs"), context.actions
+        pairs = len(table.state_indices) * actions
         return AllPairsPart(table, pairs, actions, np.zeros(1, np.int64))
 
 
@@ -234,5 +234,5 @@ class SeenStates(Backups):
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     capacity: int = parameter(whole(1), default=10_000)
 
-    def build(self, site: Site) -> SeenPart:
-        return seen_states(site.shape, self.capacity)
+    def build(self, context: BuildContext) -> SeenPart:
+        return seen_states(context.shape, self.capacity)

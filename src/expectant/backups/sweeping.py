@@ -25,23 +25,23 @@ from expectant.backups.state_action_pairs import (
 )
 from expectant.backups.states import SeenPart, any_row, seen_row, seen_states
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, Site, model_fits
+from expectant.core.interfaces import Backups, BuildContext, model_fits
 from expectant.core.memory import full, zeros
 from expectant.core.rules import at_least, flag, whole
 from expectant.core.vectors import dot
 from expectant.core.verbs import (
     age,
-    changed,
-    changed_action,
+    can_draw,
     draw,
     function,
     load,
     load_successor,
+    on_action_priority,
+    on_priority,
     pass_on,
     relabel,
     remember,
-    stored,
-    waiting,
+    stored_transition,
 )
 from expectant.features.distinct import number_of
 
@@ -154,7 +154,7 @@ def sweep_back(sweeping, row, moved):
             rank(heap, source, heap.priorities[source] + raised, sweeping.threshold)
 
 
-@changed.register(SweepingPart)
+@on_priority.register(SweepingPart)
 def _(sweeping, state, moved, left):
     """A backup has shown what error its state has left, a real step how much it may have.
 
@@ -212,11 +212,11 @@ class PrioritizedSweeping(Backups):
     threshold: float = parameter(at_least(0.0), default=1e-4)
     links: int = parameter(whole(1), default=8)
 
-    def build(self, site: Site) -> SweepingPart:
+    def build(self, context: BuildContext) -> SweepingPart:
         return SweepingPart(
-            seen_states(site.shape, self.capacity),
+            seen_states(context.shape, self.capacity),
             empty_heap(self.capacity),
-            no_links(self.capacity, self.links, site.actions),
+            no_links(self.capacity, self.links, context.actions),
             np.full(1, NONE, np.int64),
             self.threshold,
         )
@@ -238,7 +238,7 @@ class PairSweepingPart(NamedTuple):
     idles: bool
 
 
-pass_on(PairSweepingPart, "pairs", stored, load_successor, age, relabel)
+pass_on(PairSweepingPart, "pairs", stored_transition, load_successor, age, relabel)
 
 
 @function
@@ -290,7 +290,7 @@ def sweep_to_sources(sweeping, row, gained):
                     expect(sweeping, pair, sweeping.errors[pair] + share * gained)
 
 
-@changed_action.register(PairSweepingPart)
+@on_action_priority.register(PairSweepingPart)
 def _(sweeping, weights, state, action, moved, error, discount):
     """The pair has ``error − moved`` left; those that lead to its state gain or lose with it.
 
@@ -312,7 +312,7 @@ def _(sweeping, weights, state, action, moved, error, discount):
         sweep_to_sources(sweeping, row, discount * gained)
 
 
-@changed.register(PairSweepingPart)
+@on_priority.register(PairSweepingPart)
 def _(sweeping, state, moved, left):
     """An agent with state values: all pairs of the state have the same error left."""
     row, actions = number_of(sweeping.pairs.seen.distinct, state), sweeping.pairs.actions
@@ -341,7 +341,7 @@ def _(sweeping, transition):
         links.counts[row, link_from(links, sweeping.pairs.seen, row, serial), action] += 1
 
 
-@waiting.register(PairSweepingPart)
+@can_draw.register(PairSweepingPart)
 def _(sweeping):
     return not sweeping.idles or sweeping.heap.length[0] > 0
 
@@ -377,14 +377,14 @@ class PrioritizedPairs(Backups):
     idles: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits()
 
-    def build(self, site: Site) -> PairSweepingPart:
-        rows = rows_for(site, self.capacity)
-        pairs = latest_pairs(site, self.capacity, untried=False)
+    def build(self, context: BuildContext) -> PairSweepingPart:
+        rows = rows_for(context, self.capacity)
+        pairs = latest_pairs(context, self.capacity, untried=False)
         return PairSweepingPart(
             pairs,
-            empty_heap(rows * site.actions),
-            zeros(rows * site.actions),
-            no_links(rows, self.links, site.actions),
+            empty_heap(rows * context.actions),
+            zeros(rows * context.actions),
+            no_links(rows, self.links, context.actions),
             np.full(1, NONE, np.int64),
             self.threshold,
             self.idles,

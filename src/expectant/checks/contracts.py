@@ -58,7 +58,9 @@ class Contracts:
         states = (run.state, run.next_state) if isinstance(run, Run) else (run.state,)
         self.encoded = {id(state.active) for state in states}
         self.observed: dict[int, np.ndarray] = {}  # the array that each domain shows
-        inside = verbs.wrapped(run.agent)  # an agent with options chooses among more than actions
+        inside = verbs.inner_agent(
+            run.agent
+        )  # an agent with options chooses among more than actions
         self.chooser = None if inside is run.agent else type(inside)
         self.choices = getattr(getattr(inside, "planner", None), "actions", self.ranges.actions)
         self.depth = 0
@@ -228,7 +230,7 @@ def _draw(contracts: Contracts, part: Any, state: Any, slot: Any) -> str | None:
     right = _is_whole(slot) and slot >= -1
     wrong = _unless(right, "a slot, a whole number from 0 on, or −1", slot)
     wrong = wrong or _features_in(contracts, state)
-    stored = verbs.stored.implementations.get(type(part))
+    stored = verbs.stored_transition.implementations.get(type(part))
     load = verbs.load_successor.implementations.get(type(part))
     if wrong or slot < 0 or stored is None or load is None:
         return wrong
@@ -287,8 +289,8 @@ CHECKS: dict[verbs.Verb[object], Check] = {
         _reward_and_alive(found) or _features_in(c, args[2])
     ),
     verbs.observation: lambda c, part, args, found: _observation(c, part, found),
-    verbs.place: lambda c, part, args, found: _place(c, found),
-    verbs.cut: lambda c, part, args, found: _unless(
+    verbs.state_index: lambda c, part, args, found: _place(c, found),
+    verbs.truncated: lambda c, part, args, found: _unless(
         isinstance(found, bool | np.bool_) or _is_whole(found), "True or False", found
     ),
     # a map may use other numbers inside, in scratch of its own or before it hashes them
@@ -297,16 +299,16 @@ CHECKS: dict[verbs.Verb[object], Check] = {
     ),
     verbs.load_successor: lambda c, part, args, found: _features_in(c, args[1]),
     verbs.draw: lambda c, part, args, found: _draw(c, part, args[0], found),
-    verbs.stored: lambda c, part, args, found: (
+    verbs.stored_transition: lambda c, part, args, found: (
         _reward_and_alive(found, "(action, reward, alive)") or _action(c, found[0])
     ),
-    verbs.imagine: _imagine,
+    verbs.sample_next: _imagine,
     verbs.act: lambda c, part, args, found: _action(
         c, found, c.choices if type(part) is c.chooser else 0
     ),
     verbs.add_expected: lambda c, part, args, found: _add_expected(part, args, found),
     **dict.fromkeys(
-        (verbs.phase, verbs.outcome, verbs.room),
+        (verbs.phase, verbs.outcome, verbs.free_capacity),
         lambda c, part, args, found: _unless(_is_whole(found), "a whole number", found),
     ),
     **dict.fromkeys(
@@ -318,7 +320,7 @@ CHECKS: dict[verbs.Verb[object], Check] = {
         ),
     ),
     **dict.fromkeys(
-        (verbs.policy, verbs.policy_of, verbs.behave),
+        (verbs.policy, verbs.policy_of, verbs.behaviour_policy),
         lambda c, part, args, found: _probabilities(args[-1]),
     ),
     **dict.fromkeys(

@@ -12,7 +12,7 @@ import numpy as np
 from expectant.core.interfaces import Domain
 from expectant.core.rng import SEED
 from expectant.core.rules import is_number, whole
-from expectant.core.verbs import cut, observation, phase, place, reset, step
+from expectant.core.verbs import observation, phase, reset, state_index, step, truncated
 from expectant.domains.finite import END, FiniteMDP
 
 LONGEST = 10_000  # steps of an episode, where the domain has no limit of its own
@@ -142,7 +142,7 @@ def _play(domain: Domain, episodes: int, seed: int, tally: Tally) -> list[Episod
         reset(part, number, rng)
         seen, alive = [_observe(domain, part, array)], 1.0
         rewards: list[float] = []
-        while alive > 0.0 and len(rewards) < limit and not (rewards and cut(part)):
+        while alive > 0.0 and len(rewards) < limit and not (rewards and truncated(part)):
             action = int(choices.integers(domain.actions))
             origin = phase(part), _state(domain, part), action
             reward, alive = _step(part, action, rng)
@@ -157,7 +157,7 @@ def _play(domain: Domain, episodes: int, seed: int, tally: Tally) -> list[Episod
 
 def _state(domain: Domain, part: Any) -> int:
     """The number of the present state: its place, or what is observed where it has none."""
-    number = int(place(part))
+    number = int(state_index(part))
     return int(observation(part)[0]) if number < 0 and domain.states else number
 
 
@@ -232,7 +232,7 @@ def _check_against_mdp(domain: Domain, mdp: FiniteMDP, tally: Tally) -> int:
     for (number, state, action), found in tally.items():
         where = f"state {state}, action {action}, phase {number}"
         known = 0 <= number < phases and 0 <= state < states
-        _require(known, f"{where}: not in its mdp(): implement the verbs place and phase")
+        _require(known, f"{where}: not in its mdp(): implement the verbs state_index and phase")
         expected: Counter[Result] = Counter()
         outcomes = zip(
             table.successors[state, action].tolist(),

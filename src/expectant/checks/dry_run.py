@@ -28,7 +28,7 @@ from expectant.core.errors import is_ours
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole
-from expectant.core.verbs import Verb, act, preference, wrapped
+from expectant.core.verbs import Verb, act, inner_agent, preference
 from expectant.engine.driver import advanced, going_on
 from expectant.engine.gym_loop import (
     FIRST,
@@ -67,7 +67,7 @@ def rehearse(job: Job, run: Run, streams: Streams, loop: Kernel = simulate) -> N
     check_parts(run)
     run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
     contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
-    agents = type(run.agent), type(wrapped(run.agent))
+    agents = type(run.agent), type(inner_agent(run.agent))
     prefers = all(agent in preference.implementations for agent in agents)
 
     def watch(

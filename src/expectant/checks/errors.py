@@ -57,8 +57,8 @@ def _promise(run: Run, status: int) -> str:
         f"1.0, got {run.total[0]}",
         NO_STATE: f"observation of {domain} must hold a state's number from 0 to "
         f"{ranges.states - 1}, got {seen[0]}",
-        NO_PLACE: f"place of {domain} must return a state's number from 0 to "
-        f"{ranges.states - 1}, or −1, got {verbs.place(run.domain)}",
+        NO_PLACE: f"state_index of {domain} must return a state's number from 0 to "
+        f"{ranges.states - 1}, or −1, got {verbs.state_index(run.domain)}",
         NO_FEATURE: f"encode of {type(run.features).__name__} must write features from 0 to "
         f"{ranges.features - 1}, got {_no_feature(run)}",
     }.get(

@@ -11,7 +11,7 @@ from expectant.core.config import near_miss
 
 def benchmark_file() -> Path:
     """benchmarks/speed.py, inside an installed package or at the root of a checkout."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     for folder in (package / "benchmarks", package.parents[1] / "benchmarks"):
         if (folder / "speed.py").exists():
             return folder / "speed.py"

@@ -34,7 +34,7 @@ class WorldCrashed(WorldError, ChildProcessError):
 def _homes() -> tuple[str, tuple[str, ...]]:
     """The folder of the package, and those of all libraries."""
     paths = [*site.getsitepackages(), *(sysconfig.get_path(n) for n in ("stdlib", "purelib"))]
-    return str(Path(__file__).parent) + os.sep, tuple(path + os.sep for path in paths)
+    return str(Path(__file__).parents[1]) + os.sep, tuple(path + os.sep for path in paths)
 
 
 def told(error: BaseException) -> str:

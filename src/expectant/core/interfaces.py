@@ -1,7 +1,7 @@
 """The seam of the package: what every domain, feature map, model, backup distribution and agent is.
 
 A description of one's own derives from one of these; what it may say about itself is declared here,
-with what holds if it says nothing. :class:`Site` is what a part is built for.
+with what holds if it says nothing. :class:`BuildContext` is what a part is built for.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "Backups",
+    "BuildContext",
     "Buildable",
     "Domain",
     "Drawing",
@@ -35,10 +36,9 @@ __all__ = [
     "Option",
     "OutsideWorld",
     "Shape",
-    "Site",
     "Values",
+    "build_agent_checked",
     "constant_weights",
-    "equip_checked",
     "model_fits",
     "narrowest",
 ]
@@ -59,7 +59,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Site:
+class BuildContext:
     """What a model, a backup distribution or an agent is built for, in one run.
 
     ``rng`` is what is drawn from while it is built; a part that draws later without being given a
@@ -78,7 +78,7 @@ class Site:
     rng: np.random.Generator
     planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
-    promise: float = 0.0
+    untried_value: float = 0.0
     discount: float = 1.0
     learn_from_real_steps: bool = True
 
@@ -310,7 +310,7 @@ class Model(Buildable, abstract=True):
     """
 
     predicts_means: ClassVar[bool] = False
-    imagines: ClassVar[str] = ""
+    rolls_out: ClassVar[str] = ""
     linear: ClassVar[bool] = False
     several_steps: ClassVar[bool] = False
 
@@ -319,7 +319,7 @@ class Model(Buildable, abstract=True):
         """True if it is learned from transitions; a given model has nothing to fit."""
         return True
 
-    def build(self, site: Site) -> object:
+    def build(self, context: BuildContext) -> object:
         """Build the part that compiled code plans with, for one run."""
         raise self.lacking("build")
 
@@ -351,11 +351,11 @@ class Backups(Buildable, abstract=True):
 
     stores_transitions: ClassVar[bool] = False
     draws_actions: ClassVar[bool] = False
-    knows_places: ClassVar[bool] = True
+    knows_state_index: ClassVar[bool] = True
     draws_features: ClassVar[bool] = False
     traces_back: ClassVar[bool] = False
 
-    def build(self, site: Site) -> object:
+    def build(self, context: BuildContext) -> object:
         """The part that compiled code draws from, made for one run."""
         raise self.lacking("build")
 
@@ -368,13 +368,13 @@ class Backups(Buildable, abstract=True):
         """Return the same distribution with another number of fits, if it has any."""
         return self.replace(model_fits=fits) if hasattr(self, "model_fits") else self
 
-    def build_with(self, site: Site, model: object) -> object:
+    def build_with(self, context: BuildContext, model: object) -> object:
         """Build the part, given that of the model that is planned with."""
-        return self.build(site)
+        return self.build(context)
 
-    def drawn_shape(self, site: Site) -> Shape:
+    def drawn_shape(self, context: BuildContext) -> Shape:
         """The shape of the vectors that it draws."""
-        return Shape(site.shape.size, 1) if self.draws_features else site.shape
+        return Shape(context.shape.size, 1) if self.draws_features else context.shape
 
 
 class Values(Buildable, abstract=True):
@@ -385,7 +385,7 @@ class Values(Buildable, abstract=True):
     v̂ of a vector of zeros, which stands for the end, must be 0.
     """
 
-    def build(self, site: Site) -> object:
+    def build(self, context: BuildContext) -> object:
         """The part that compiled code values states with, made for one run."""
         raise self.lacking("build")
 
@@ -407,11 +407,11 @@ class Option(Buildable, abstract=True):
         return False
 
     @classmethod
-    def build_together(cls, options: Sequence[Self], site: Site) -> object:
+    def build_together(cls, options: Sequence[Self], context: BuildContext) -> object:
         """One part for several of this kind, found by their numbers; None: each has its own."""
         return None
 
-    def build(self, site: Site) -> object:
+    def build(self, context: BuildContext) -> object:
         """The part that compiled code follows, made for one run."""
         raise self.lacking("build")
 
@@ -448,32 +448,32 @@ class Agent(Buildable, abstract=True):
         number = vars(cls).get("algorithm")  # not that of a base class
         return f"{cls.__name__} ({number})" if number else cls.__name__
 
-    def build(self, site: Site) -> object:
+    def build(self, context: BuildContext) -> object:
         """The part that compiled code runs, made for one run."""
         raise self.lacking("build")
 
-    def choosing(self, site: Site) -> Site:
+    def augmented_actions(self, context: BuildContext) -> BuildContext:
         """The site that it chooses at: where it has options, they count as further actions."""
-        return site
+        return context
 
-    def equip(self, site: Site) -> object:
+    def build_agent(self, context: BuildContext) -> object:
         """The part that a run works with: the agent's own, and what carries out its choices."""
-        return self.build(site)
+        return self.build(context)
 
-    def state_weights(self, site: Site) -> np.ndarray:
+    def state_weights(self, context: BuildContext) -> np.ndarray:
         """Weights (D,) that give every state its initial value."""
         owner = f"{type(self).__name__}: initial_value"
-        return constant_weights(site.shape, site.width, self.initial_value, owner)
+        return constant_weights(context.shape, context.width, self.initial_value, owner)
 
-    def action_weights(self, site: Site) -> np.ndarray:
+    def action_weights(self, context: BuildContext) -> np.ndarray:
         """Weights (A, D) that give every action its initial value."""
-        return np.repeat(self.state_weights(site)[None], site.actions, axis=0)
+        return np.repeat(self.state_weights(context)[None], context.actions, axis=0)
 
 
-def equip_checked(agent: Agent, site: Site) -> object:
+def build_agent_checked(agent: Agent, context: BuildContext) -> object:
     """Equip an agent; refuse a parameter that a user's own agent inherits and never reads."""
     if all_ours(agent):
-        return agent.equip(site)
+        return agent.build_agent(context)
     cls: Any = type(agent)
     read: set[str] = set()
 
@@ -485,7 +485,7 @@ def equip_checked(agent: Agent, site: Site) -> object:
         type(cls)(cls.__name__, (cls,), {"__getattribute__": record}, abstract=True)
     )
     twin.__dict__.update(vars(agent))
-    part = twin.equip(site)
+    part = twin.build_agent(context)
     for field in dataclasses.fields(cls):
         value = getattr(agent, field.name)
         inherited = field.name not in vars(cls).get("__annotations__", {})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.core.vectors import add, dot, greatest, outlook
+from expectant.core.vectors import add, dot, greatest, state_value
 from expectant.core.verbs import (
     adapt,
     add_expected,
@@ -18,11 +18,11 @@ from expectant.core.verbs import (
     function,
     index,
     mean_rate,
-    moved_by,
     optional,
     rate,
     size,
     value,
+    value_change,
 )
 
 __all__ = [
@@ -73,7 +73,7 @@ def correct(weights, state, error, step, row):
 @optional
 def displacement(weights, state, error, step):
     """How far the last :func:`correct` by this error has moved the value of this state."""
-    return moved_by(step, 0, state, error)
+    return value_change(step, 0, state, error)
 
 
 @function
@@ -87,7 +87,7 @@ def move_row(weights, state, target, step, row):
 @function
 def move(weights, state, target, step):
     """w ← w + α (g − v̂(s)) ∇v̂(s), the semi-gradient step; for weights (D,) v̂ = wᵀs and ∇v̂ = s."""
-    error = target - outlook(weights, state)
+    error = target - state_value(weights, state)
     correct(weights, state, error, step, 0)
     return error
 
@@ -95,7 +95,7 @@ def move(weights, state, target, step):
 @function
 def td_target(weights, transition, discount):
     """R + γ v̂(s') (S&B eq. 9.24 for n = 1)."""
-    future = outlook(weights, transition.next_state)
+    future = state_value(weights, transition.next_state)
     return transition.reward + discount * transition.alive * future
 
 

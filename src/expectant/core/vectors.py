@@ -42,7 +42,7 @@ __all__ = [
     "empty_state",
     "empty_table",
     "greatest",
-    "outlook",
+    "state_value",
 ]
 
 SOME = 2**31  # states, if it is not known how many a domain numbers
@@ -52,7 +52,7 @@ class Binary(NamedTuple):
     """A vector of zeros and ones: ``active`` (k,) are the ones."""
 
     active: np.ndarray
-    place: np.ndarray
+    state_index: np.ndarray
 
 
 class Weighted(NamedTuple):
@@ -60,22 +60,22 @@ class Weighted(NamedTuple):
 
     active: np.ndarray
     values: np.ndarray
-    place: np.ndarray
+    state_index: np.ndarray
 
 
 class BinaryTable(NamedTuple):
-    """Rows of binary vectors: ``active`` (n, k), ``places`` (n,)."""
+    """Rows of binary vectors: ``active`` (n, k), ``state_indices`` (n,)."""
 
     active: np.ndarray
-    places: np.ndarray
+    state_indices: np.ndarray
 
 
 class WeightedTable(NamedTuple):
-    """Rows of weighted vectors: ``active`` and ``values`` (n, k), ``places`` (n,)."""
+    """Rows of weighted vectors: ``active`` and ``values`` (n, k), ``state_indices`` (n,)."""
 
     active: np.ndarray
     values: np.ndarray
-    places: np.ndarray
+    state_indices: np.ndarray
 
 
 class Transition(NamedTuple):
@@ -91,19 +91,19 @@ class Transition(NamedTuple):
 
 def empty_state(shape: Shape) -> Binary | Weighted:
     """A vector of the given shape to write into."""
-    active, place = np.zeros(shape.active, np.int64), np.array([-1], np.int64)
+    active, state_index = np.zeros(shape.active, np.int64), np.array([-1], np.int64)
     if shape.weighted:
-        return Weighted(active, np.zeros(shape.active), place)
-    return Binary(active, place)
+        return Weighted(active, np.zeros(shape.active), state_index)
+    return Binary(active, state_index)
 
 
-def empty_table(shape: Shape, rows: int, places: int = SOME) -> BinaryTable | WeightedTable:
+def empty_table(shape: Shape, rows: int, state_indices: int = SOME) -> BinaryTable | WeightedTable:
     """A table of vectors of the given shape, of a domain that numbers so many states.
 
     Long tables do not fit into a processor's cache, so their numbers are as narrow as can be; of
     one kind, as every kind is compiled by itself.
     """
-    kind = narrowest(max(shape.size, places) - 1)
+    kind = narrowest(max(shape.size, state_indices) - 1)
     active, numbers = zeros((rows, shape.active), kind), full(rows, -1, kind)
     if shape.weighted:
         return WeightedTable(active, zeros((rows, shape.active)), numbers)
@@ -139,7 +139,7 @@ def greatest(weights, state):
 
 
 @optional
-def outlook(weights, state):
+def state_value(weights, state):
     """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D).
 
     Values that are not linear are a part in the place of weights, and say by this verb what v̂ is.
@@ -192,14 +192,14 @@ def _(state, n, index, value):
 def _(state, source):
     for n in range(state.active.shape[0]):
         state.active[n] = source.active[n]
-    state.place[0] = source.place[0]
+    state.state_index[0] = source.state_index[0]
 
 
 @save.register(BinaryTable)
 def _(table, row, state):
     for n in range(state.active.shape[0]):
         table.active[row, n] = state.active[n]
-    table.places[row] = state.place[0]
+    table.state_indices[row] = state.state_index[0]
 
 
 @matches.register(BinaryTable)
@@ -214,7 +214,7 @@ def _(table, row, state):
 def _(table, row, state):
     for n in range(state.active.shape[0]):
         state.active[n] = table.active[row, n]
-    state.place[0] = table.places[row]
+    state.state_index[0] = table.state_indices[row]
 
 
 @value.register(Weighted)
@@ -243,7 +243,7 @@ def _(state, source):
     for n in range(state.active.shape[0]):
         state.active[n] = source.active[n]
         state.values[n] = source.values[n]
-    state.place[0] = source.place[0]
+    state.state_index[0] = source.state_index[0]
 
 
 @save.register(WeightedTable)
@@ -251,7 +251,7 @@ def _(table, row, state):
     for n in range(state.active.shape[0]):
         table.active[row, n] = state.active[n]
         table.values[row, n] = state.values[n]
-    table.places[row] = state.place[0]
+    table.state_indices[row] = state.state_index[0]
 
 
 @matches.register(WeightedTable)
@@ -268,4 +268,4 @@ def _(table, row, state):
     for n in range(state.active.shape[0]):
         state.active[n] = table.active[row, n]
         state.values[n] = table.values[row, n]
-    state.place[0] = table.places[row]
+    state.state_index[0] = table.state_indices[row]

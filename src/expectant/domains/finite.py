@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Domain, Site
+from expectant.core.interfaces import BuildContext, Domain
 from expectant.core.memory import claim
 from expectant.core.rules import Rule, flag, list_of, or_none, whole
 from expectant.core.verbs import (
@@ -18,9 +18,9 @@ from expectant.core.verbs import (
     observation,
     outcome,
     phase,
-    place,
     reset,
     reward_now,
+    state_index,
     step,
 )
 from expectant.domains.gym import Gym
@@ -238,7 +238,7 @@ def tell_what_is_now(part_type: type) -> None:
     def _(domain):
         return domain.now
 
-    @place.register(part_type)
+    @state_index.register(part_type)
     def _(domain):
         return domain.now[STATE]
 
@@ -405,18 +405,18 @@ class FiniteMDP(Domain):
         return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes
 
 
-def phase_now(site: Site) -> np.ndarray:
+def phase_now(context: BuildContext) -> np.ndarray:
     """Where the site's domain has its present phase, for models that are always of that one."""
-    part: Any = site.domain_part  # every domain with an mdp() builds one that has this array
+    part: Any = context.domain_part  # every domain with an mdp() builds one that has this array
     return part.now
 
 
-def finite_mdp(site: Site, owner: str) -> FiniteMDP:
+def finite_mdp(context: BuildContext, owner: str) -> FiniteMDP:
     """The MDP of the site's domain; an error where it has none."""
-    mdp = site.domain.mdp()
+    mdp = context.domain.mdp()
     if mdp is None:
         raise ValueError(
-            f"{owner}: needs a domain that is a finite MDP, {type(site.domain).__name__} is not"
+            f"{owner}: needs a domain that is a finite MDP, {type(context.domain).__name__} is not"
         )
     return mdp
 

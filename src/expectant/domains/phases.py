@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.rules import list_of, whole
-from expectant.core.verbs import cut, function
+from expectant.core.verbs import function, truncated
 
 STEPS, OVER = 0, 1
 NEVER = 2**62
@@ -58,7 +58,7 @@ def entered_phase(clock):
 def cut_off_with_phases(part_type: type) -> None:
     """Let episodes of a domain be cut off where the clock of its part says that a phase is over."""
 
-    @cut.register(part_type)
+    @truncated.register(part_type)
     def _(domain):
         return domain.clock.counts[OVER] == 1
 

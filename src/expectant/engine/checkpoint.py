@@ -21,7 +21,7 @@ from expectant.core import tree
 from expectant.core.files import write_whole
 from expectant.core.memory import claim
 from expectant.core.rng import Streams
-from expectant.core.verbs import grown, room
+from expectant.core.verbs import free_capacity, grow
 
 FORMAT = 4
 CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
@@ -130,8 +130,8 @@ def _checksum(text: bytes, arrays: Arrays) -> np.ndarray:
 def _with_capacity(run: Any, arrays: Arrays) -> Any:
     """Return the run grown to the capacity of the arrays of a file, where its parts can grow."""
     while True:
-        larger = run._replace(agent=grown(run.agent))
-        if room(larger.agent) <= room(run.agent):
+        larger = run._replace(agent=grow(run.agent))
+        if free_capacity(larger.agent) <= free_capacity(run.agent):
             return run
         for name, array in tree.arrays(larger):
             if name in arrays and array.size > arrays[name].size:

@@ -10,7 +10,7 @@ import numpy as np
 from expectant.core import tree
 from expectant.core.updates import levi_choice
 from expectant.core.vectors import dense
-from expectant.core.verbs import add_expected, answering, draw, mean_rate, moved_by, size
+from expectant.core.verbs import add_expected, draw, mean_rate, size, unwrapped, value_change
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.exact.stability import PlanningRadius, radius_of
 from expectant.models.columns import ColumnsPart
@@ -42,7 +42,7 @@ def update_of(agent: Any) -> str:
 def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
     """The radius of an agent's own planning update from some states, equally often."""
     part, update = run.agent, update_of(agent)
-    model = answering(part.planner.model) if update else None
+    model = unwrapped(part.planner.model) if update else None
     linear = isinstance(getattr(part, "weights", None), np.ndarray)
     if not linear or type(model) not in add_expected.implementations:
         raise ValueError(
@@ -129,7 +129,7 @@ def _radius(part: Any, discount: float) -> float:
         for row, means in zip(states, promised, strict=True):
             draw(backups, state, rng)
             row[:] = dense(state, weights.size)
-            steps.append(abs(float(moved_by(part.value_step, 0, state, 1.0))))
+            steps.append(abs(float(value_change(part.value_step, 0, state, 1.0))))
             for action, mean in enumerate(means):
                 add_expected(planner.model, state, action, mean, 1.0)
     except (TypeError, ValueError, FloatingPointError):  # parts of one's own may refuse

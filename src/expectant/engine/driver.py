@@ -11,7 +11,7 @@ import numpy as np
 from expectant.checks.errors import beyond_an_array, broken_promise
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
-from expectant.core.verbs import grown
+from expectant.core.verbs import grow
 from expectant.engine.gym_loop import play
 from expectant.engine.loop import (
     DONE,
@@ -96,7 +96,7 @@ def advanced(
     try:
         status = kernel(prepared, budget, streams, control)
         while status == FULL:
-            prepared = prepared._replace(agent=grown(prepared.agent))
+            prepared = prepared._replace(agent=grow(prepared.agent))
             status = kernel(prepared, budget, streams, control)
     except IndexError as error:
         raise beyond_an_array(prepared, error) from error

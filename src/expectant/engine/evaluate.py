@@ -22,7 +22,7 @@ from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter, reporter
 from expectant.core.rng import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
 from expectant.core.rules import flag, or_none, whole
-from expectant.core.verbs import begin, cut, function, observation, preference, reset, step
+from expectant.core.verbs import begin, function, observation, preference, reset, step, truncated
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
@@ -163,7 +163,7 @@ def go_through(run, budget, discount, streams, control):
         run.total[0] += weight * reward
         weight *= discount
         clock[STEP] += 1
-        if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):
+        if alive == 0.0 or clock[STEP] >= budget.step_limit or truncated(domain):
             end_episode(run)
     return DONE
 

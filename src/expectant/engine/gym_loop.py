@@ -12,7 +12,16 @@ from expectant.core.dispatch import borrowed
 from expectant.core.errors import WorldError
 from expectant.core.progress import Reporter
 from expectant.core.vectors import Transition
-from expectant.core.verbs import begin, break_off, copy, function, grown, learn, plan, room
+from expectant.core.verbs import (
+    begin,
+    copy,
+    free_capacity,
+    function,
+    grow,
+    learn,
+    on_truncation,
+    plan,
+)
 from expectant.engine.loop import (
     ACTION,
     DIVERGED,
@@ -66,7 +75,7 @@ def respond(run, action, reward, situation, streams):
 def react(run, action, reward, situation, streams):
     """:func:`respond`, of what is borrowed."""
     agent, state, next_state = run.agent, run.state, run.next_state
-    if room(agent) <= 0:
+    if free_capacity(agent) <= 0:
         return NO_ROOM
     if situation == FIRST:
         return start(run, streams.acting)
@@ -85,7 +94,7 @@ def react(run, action, reward, situation, streams):
         copy(state, next_state)
         return answer(run, streams.acting)
     if situation == TRUNCATED:
-        break_off(agent, next_state, streams.acting)
+        on_truncation(agent, next_state, streams.acting)
     return OVER
 
 
@@ -106,7 +115,7 @@ def answered(
     """The kernel's answer, with room made where a part asks for it; a broken promise raises."""
     answer = kernel(run, action, reward, situation, streams)
     while answer == NO_ROOM:
-        run = run._replace(agent=grown(run.agent))
+        run = run._replace(agent=grow(run.agent))
         answer = kernel(run, action, reward, situation, streams)
     if answer <= MISTAKES:
         mistake = broken_promise(run, MISTAKES - answer)

@@ -12,7 +12,7 @@ import numpy as np
 from expectant.checks.dry_run import check_counts, rehearse
 from expectant.core import tree
 from expectant.core.config import all_ours
-from expectant.core.interfaces import Agent, Domain, Features, Site, equip_checked
+from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_agent_checked
 from expectant.core.memory import full, zeros
 from expectant.core.progress import Reporter, say
 from expectant.core.reductions import padded
@@ -86,7 +86,7 @@ class Job:
         features_part = own.features.build(own.domain, drawn.building)
         domain_part = own.domain.build(drawn.building)
         shape = own.features.shape(own.domain)
-        site = Site(
+        context = BuildContext(
             shape=shape,
             width=padded(shape.size),
             actions=own.domain.actions,
@@ -100,10 +100,12 @@ class Job:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=(equip_checked if self.strict else type(self.agent).equip)(self.agent, site),
-            state=empty_state(site.shape),
-            next_state=empty_state(site.shape),
-            ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),
+            agent=(build_agent_checked if self.strict else type(self.agent).build_agent)(
+                self.agent, context
+            ),
+            state=empty_state(context.shape),
+            next_state=empty_state(context.shape),
+            ranges=Ranges(context.actions, context.shape.size, int(self.domain.states or 0)),
             clock=np.zeros(NUMBER + 1, np.int64),
             total=np.zeros(1),
             returns=full(self.episodes, np.nan),
@@ -112,7 +114,7 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return set_apart(prepared, site.control) if self.apart else prepared, drawn
+        return set_apart(prepared, context.control) if self.apart else prepared, drawn
 
 
 def set_apart(part: Any, shared: np.ndarray) -> Any:

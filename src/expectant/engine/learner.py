@@ -21,8 +21,8 @@ from expectant.core.memory import ALWAYS_FREE, budget
 from expectant.core.progress import Reporter, reporter
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
-from expectant.core.vectors import Binary, Weighted, outlook
-from expectant.core.verbs import encode, evicted, wrapped
+from expectant.core.vectors import Binary, Weighted, state_value
+from expectant.core.verbs import count_evicted, encode, inner_agent
 from expectant.domains.spaces import (
     LIMITS,
     GymEnvironment,
@@ -216,19 +216,19 @@ class Learner:
 
         As ``ex.exact.jensen_gap`` asks for it.
         """
-        part: Any = wrapped(self._run.agent) if self._run is not None else None
+        part: Any = inner_agent(self._run.agent) if self._run is not None else None
         weights, d = getattr(part, "weights", None), np.shape(vectors)[-1]
         if weights is None:
             name = type(self.agent).__name__
             raise ValueError(f"Learner.value_of: {name} has not started yet, or has no values")
         rows = np.asarray(vectors, float).reshape(-1, d)
         active, nowhere = np.arange(d), np.full(1, -1)
-        return np.array([outlook(weights, Weighted(active, row, nowhere)) for row in rows])
+        return np.array([state_value(weights, Weighted(active, row, nowhere)) for row in rows])
 
     @property
     def evicted(self) -> int:
         """How many entries of its model it has given up because there was no room for them."""
-        return 0 if self._run is None else evicted(self._run.agent)
+        return 0 if self._run is None else count_evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""

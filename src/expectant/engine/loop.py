@@ -16,23 +16,23 @@ from expectant.core.vectors import Binary, Transition, Weighted
 from expectant.core.verbs import (
     act,
     begin,
-    break_off,
     copy,
-    cut,
     encode,
+    free_capacity,
     function,
     index,
     learn,
     observation,
+    on_truncation,
     outcome,
     phase,
-    place,
     plan,
     relabel,
     reset,
-    room,
     size,
+    state_index,
     step,
+    truncated,
 )
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
@@ -95,7 +95,7 @@ def perceive(run, action, state):
 
     What comes next indexes arrays with these numbers, and nothing looks at them again.
     """
-    seen, ranges, where = observation(run.domain), run.ranges, place(run.domain)
+    seen, ranges, where = observation(run.domain), run.ranges, state_index(run.domain)
     if unusable(seen) >= 0:
         return NOT_FINITE
     if ranges.states > 0 and not 0 <= seen[0] < ranges.states:
@@ -106,7 +106,7 @@ def perceive(run, action, state):
     for n in range(size(state)):
         if not 0 <= index(state, n) < ranges.features:
             return NO_FEATURE
-    state.place[0] = where
+    state.state_index[0] = where
     return DONE
 
 
@@ -175,7 +175,7 @@ def go_on(run, budget, streams, control):
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
         if control[0] != 0:
             return STOPPED
-        if room(agent) <= 0:
+        if free_capacity(agent) <= 0:
             return FULL
         status = begin_episode(run, streams) if clock[STEP] == 0 else DONE
         if status == DONE:
@@ -201,8 +201,8 @@ def go_on(run, budget, streams, control):
             return DIVERGED
         if alive == 0.0:
             end_episode(run)
-        elif clock[STEP] >= budget.step_limit or cut(domain):
-            break_off(agent, next_state, streams.acting)
+        elif clock[STEP] >= budget.step_limit or truncated(domain):
+            on_truncation(agent, next_state, streams.acting)
             end_episode(run)
         else:
             copy(state, next_state)

@@ -21,28 +21,28 @@ from expectant.core.dispatch import borrowed
 from expectant.core.memory import zeros
 from expectant.core.progress import Reporter
 from expectant.core.reductions import padded
-from expectant.core.vectors import Binary, Weighted, add, outlook
+from expectant.core.vectors import Binary, Weighted, add, state_value
 from expectant.core.verbs import (
-    answering,
     backed_up_value,
     encode,
     function,
     index,
+    inner_agent,
     policy,
     preference,
     size,
+    unwrapped,
     without_planning,
-    wrapped,
 )
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
 from expectant.jit.compile import Kernel, compiled_for, is_compiled, use_compiled
 
 
 class States(NamedTuple):
-    """``observations`` (n, m), and the numbers ``places`` (n,) of the states, −1 where unknown."""
+    """``observations`` (n, m) and ``state_indices`` (n,) of some states, −1 where unknown."""
 
     observations: np.ndarray
-    places: np.ndarray
+    state_indices: np.ndarray
 
 
 class Subject(NamedTuple):
@@ -139,16 +139,16 @@ def answer_all(questions):
     """:func:`ask`, of what is borrowed."""
     subject, states, answers = questions.subject, questions.states, questions.answers
     agent, state = subject.agent, subject.state
-    for n in range(states.places.shape[0]):
+    for n in range(states.state_indices.shape[0]):
         encode(subject.features, states.observations[n], questions.action, state)
-        state.place[0] = states.places[n]
+        state.state_index[0] = states.state_indices[n]
         for i in range(size(state)):
             if not 0 <= index(state, i) < subject.ranges.features:
                 return NO_FEATURE
         if answers.features.shape[0] > 0:
             add(state, answers.features[n], 1.0)
         if answers.values.shape[0] > 0:
-            answers.values[n] = outlook(questions.weights, state)
+            answers.values[n] = state_value(questions.weights, state)
         if answers.preferences.shape[0] > 0:
             prefer(agent, state, n, answers)
         if answers.policy.shape[0] > 0:
@@ -189,7 +189,7 @@ def look_for(
     """What to look with at agents and states like these, compiled unless asked not to."""
     if not use_compiled(compiled):
         return ask
-    some = States(states.observations[:REHEARSED], states.places[:REHEARSED])
+    some = States(states.observations[:REHEARSED], states.state_indices[:REHEARSED])
     asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
     rehearse_look(subject, lambda tried: look(ask, tried, some, asked))
     return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
@@ -232,29 +232,29 @@ def _questions(
     nothing = np.zeros(padded(subject.ranges.features))
     measures = np.zeros((0, nothing.size)) if measures is None else measures
     model, weights = _model_of(subject.agent), _weights_of(subject, "values" in asked)
-    answers = _sheet(subject.ranges, len(states.places), asked, len(measures))
+    answers = _sheet(subject.ranges, len(states.state_indices), asked, len(measures))
     return Questions(subject, model, weights, measures, nothing, states, action, answers)
 
 
 def _model_of(agent: Any) -> Any:
     """What answers for the model of an agent; a stand-in where there is none that could."""
-    planner: Any = getattr(wrapped(agent), "planner", None)
-    model = answering(planner.model) if hasattr(planner, "model") else None
+    planner: Any = getattr(inner_agent(agent), "planner", None)
+    model = unwrapped(planner.model) if hasattr(planner, "model") else None
     return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
 
 
 def _has_values(subject: Subject) -> bool:
     """True if an agent has weights of values, or a part that has values."""
-    weights = getattr(wrapped(subject.agent), "weights", None)
+    weights = getattr(inner_agent(subject.agent), "weights", None)
     if isinstance(weights, np.ndarray):
         return weights.ndim in (1, 2) and weights.shape[-1] >= subject.ranges.features
-    return type(weights) in outlook.implementations
+    return type(weights) in state_value.implementations
 
 
 def _weights_of(subject: Subject, needed: bool) -> Any:
     """The weights of an agent's values; without rows where it has none and none are needed."""
     if _has_values(subject):
-        return getattr(wrapped(subject.agent), "weights", None)
+        return getattr(inner_agent(subject.agent), "weights", None)
     if needed:
         name = type(subject.agent).__name__
         raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")

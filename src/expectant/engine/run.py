@@ -17,7 +17,7 @@ from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter, Silent, reporter, say
 from expectant.core.rng import SEED, Streams
 from expectant.core.rules import flag, or_none, whole
-from expectant.core.verbs import evicted
+from expectant.core.verbs import count_evicted
 from expectant.domains.gym import as_domain
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
@@ -209,7 +209,7 @@ class Runs:
             begun(stop.run.clock)
         kept = (stop.run, stop.streams) if self.keep else None
         why = explained(stop.run, stop.status, job.agent, job.domain.called)
-        given_up = evicted(stop.run.agent)
+        given_up = count_evicted(stop.run.agent)
         records = closed(job, stop.run, stop.status)
         return Finished(records, stop.status == DIVERGED, why, given_up, kept)
 

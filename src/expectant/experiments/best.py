@@ -32,7 +32,7 @@ from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.sweep_results import Group, SweepFolder, measured, read_folder, values_of
 from expectant.experiments.trial_table import accepts_versions
-from expectant.experiments.trials import Cell, cell_hash
+from expectant.experiments.trials import Trial, trial_hash
 from expectant.report.wording import EDGE_NOTE, setting_in_words, shown_interval, shown_number
 
 BEST = "best.json"
@@ -403,10 +403,10 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     ]
 
 
-def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
+def cell_of(folder: SweepFolder, row: int, runs: int) -> Trial:
     """The cell of a row with another number of runs; refuse one that is no longer the same."""
     cell = folder.cell(row, runs)
-    current, stored = cell_hash(cell), folder.columns["hash"][row]
+    current, stored = trial_hash(cell), folder.columns["hash"][row]
     if accepts_versions(folder.table):
         current, stored = current.partition("-")[0], stored.partition("-")[0]
     if current != stored:

@@ -45,14 +45,25 @@ from expectant.experiments.toml_tables import (
     text,
     texts,
 )
-from expectant.experiments.trials import LENGTH, TOTAL, Cell
+from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 CALLED = ("name", "title", "notes")  # what a config says of itself, and no number depends on
 LONGEST_NAME = 100
 
 __all__ = [
-    "Cell", "Changes", "ConfigFile", "Describer", "Experiment", "SpecError", "cells_hash",
-    "experiment_of", "parse_spec", "parse_toml", "read_config", "read_text", "spec_hash",
+    "Changes",
+    "ConfigFile",
+    "Describer",
+    "Experiment",
+    "SpecError",
+    "Trial",
+    "cells_hash",
+    "experiment_of",
+    "parse_spec",
+    "parse_toml",
+    "read_config",
+    "read_text",
+    "spec_hash",
 ]  # fmt: skip
 
 
@@ -225,7 +236,7 @@ class Experiment:
         """Replace some settings where they apply."""
         return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
 
-    def cells(self, reading: str = "", *, trust: bool = False) -> list[Cell]:
+    def cells(self, reading: str = "", *, trust: bool = False) -> list[Trial]:
         """Describe all agents of all panels in all variations."""
         describe = Describer(trust)
         return [
@@ -240,21 +251,21 @@ class Experiment:
 
     def cell(
         self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], object]
-    ) -> Cell:
+    ) -> Trial:
         """Describe one agent of a panel with chosen settings."""
         return self._cell(point(panel, agent, settings), Describer(), "")
 
-    def _cell(self, found: Point, describe: Describer, reading: str) -> Cell:
+    def _cell(self, found: Point, describe: Describer, reading: str) -> Trial:
         parts = {
             "domain": describe(Domain, "domain", found["domain"]),
             "features": describe(Features, "features", found["features"]),
             "agent": describe(Agent, f"agents.{found['base_agent']}", found["agent"]),
         }
-        return Cell(experiment=self.name, reading=reading, **{**found, **parts}, **self.common())
+        return Trial(experiment=self.name, reading=reading, **{**found, **parts}, **self.common())
 
     def common(self) -> dict[str, Any]:
         """Return what all cells share: how long, how often, which seed, what is recorded."""
-        shared = {field.name for field in fields(self)} & {field.name for field in fields(Cell)}
+        shared = {field.name for field in fields(self)} & {field.name for field in fields(Trial)}
         return {name: getattr(self, name) for name in shared}
 
 

@@ -21,7 +21,7 @@ from expectant.exact import (
 )
 from expectant.experiments.recording import levels_of
 from expectant.experiments.store import facts_of_table, read_table, write_table
-from expectant.experiments.trials import LENGTH, TOTAL, Cell
+from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 CURVES = "curves.parquet"
 FLOOR = 4.0  # times as far below: runs that are stuck or have diverged, and no others
@@ -29,9 +29,9 @@ MOST_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 
 
-def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel]:
+def panels_of(cells: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Panel]:
     """Group the curves of cells into panels, in the order of the cells."""
-    grouped: dict[tuple[str, str, str], list[tuple[Cell, np.ndarray]]] = {}
+    grouped: dict[tuple[str, str, str], list[tuple[Trial, np.ndarray]]] = {}
     for cell, curve in zip(cells, curves, strict=True):
         grouped.setdefault((cell.experiment, cell.panel, cell.reading), []).append((cell, curve))
     return [
@@ -50,7 +50,7 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
     ]
 
 
-def axes_of_panel(cells: Sequence[Cell]) -> dict[str, Any]:
+def axes_of_panel(cells: Sequence[Trial]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
     first = cells[0]
     if first.record is None and not first.curve and not first.steps:
@@ -78,13 +78,13 @@ def axes_of_panel(cells: Sequence[Cell]) -> dict[str, Any]:
     }
 
 
-def _changes(cell: Cell) -> tuple[float, ...]:
+def _changes(cell: Trial) -> tuple[float, ...]:
     """After how many steps a domain changes, where steps are counted; the last phase goes on."""
     lengths = cell.domain.phase_steps if cell.steps else ()
     return tuple(float(end) for end in np.cumsum(lengths[:-1]))
 
 
-def _optimum(cells: Sequence[Cell]) -> float:
+def _optimum(cells: Sequence[Trial]) -> float:
     """The exact return of acting ε-greedily on optimal values; NaN where there is no one number.
 
     That is where the domain is not a finite MDP, its phases or those of its runs differ, or agents
@@ -106,7 +106,7 @@ def _one_number(returns: Sequence[float]) -> float:
     return returns[0] if max(returns) - min(returns) < 1e-9 else math.nan
 
 
-def _floor(cell: Cell, optimum: float) -> float:
+def _floor(cell: Trial, optimum: float) -> float:
     """Far below acting at random, in terms of how far an exact return is above it; NaN: of none.
 
     Nearer to it lie bins of agents that follow what they learned before the goal moved.
@@ -117,7 +117,7 @@ def _floor(cell: Cell, optimum: float) -> float:
     return at_random - FLOOR * (optimum - at_random)
 
 
-def _best_soft(cells: Sequence[Cell]) -> float:
+def _best_soft(cells: Sequence[Trial]) -> float:
     """The best return of any policy with the agents' ε; NaN on the same terms, or if it is large.
 
     What is recorded is the sum of rewards, so nothing is discounted.
@@ -167,7 +167,7 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
     write_table(arrow.concat_tables(tables), path, facts)
 
 
-def settings_hashes(cells: Iterable[Cell]) -> dict[str, str]:
+def settings_hashes(cells: Iterable[Trial]) -> dict[str, str]:
     """A hash of the settings of every cell, by which curves can tell what they are of."""
     found = {}
     for cell in cells:
@@ -177,7 +177,7 @@ def settings_hashes(cells: Iterable[Cell]) -> dict[str, str]:
 
 
 def check_settings(
-    path: Path, cells: Iterable[Cell], facts: Mapping[str, Any], command: str
+    path: Path, cells: Iterable[Trial], facts: Mapping[str, Any], command: str
 ) -> None:
     """Refuse curves that were computed with other settings than their cells now have."""
     known = facts.get("cells", {})
@@ -194,7 +194,7 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts_of_table(read_table(path))
 
 
-def read_curves(path: Path, cells: Sequence[Cell]) -> list[np.ndarray]:
+def read_curves(path: Path, cells: Sequence[Trial]) -> list[np.ndarray]:
     """The stored curves of some cells."""
     from pyarrow import compute
 

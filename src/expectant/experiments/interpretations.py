@@ -23,7 +23,7 @@ from expectant.experiments.curves import panels_of
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.study import Reading, ReadingOption, Study
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
 FILE = "readings.json"
 
@@ -43,7 +43,7 @@ class Variant:
             return self.named_set
         return f"{self.named_set}, {self.reading.name}: {self.option.name}"
 
-    def cells(self, seed: int, figures: Sequence[str] = (), runs: int | None = None) -> list[Cell]:
+    def cells(self, seed: int, figures: Sequence[str] = (), runs: int | None = None) -> list[Trial]:
         """The cells of all figures, or of some, that the changed reading concerns."""
         instead = (self.reading, self.option) if self.reading and self.option else None
         cells = []

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.wrappers import unwrapped
+from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.interfaces import Agent, Domain
 from expectant.core.rules import Rule, whole
 from expectant.exact.mountain_car import judged_levels
@@ -76,7 +76,7 @@ class Look:
 LOOKS: Registry[Look] = Registry("look")
 
 
-def look_as(
+def register_probe(
     name: str, title: str = "", *, topics: tuple[str, ...] = ("values",), **more: Any
 ) -> Callable[[Of], Of]:
     """Make a function of a domain, an agent and what was seen, to (M,), a look of that name.
@@ -125,7 +125,7 @@ def by_phase(
 # ------------------------------------------------------------------------------------------- values
 
 
-@look_as("value_error", "error of the state values", of_errors=True)
+@register_probe("value_error", "error of the state values", of_errors=True)
 def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Root of the mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
 
@@ -142,13 +142,15 @@ def sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
     return {} if errors is None else {"exact, on average": errors}
 
 
-@look_as("squared_error", "squared error of the values", course=sampling_course, of_errors=True)
+@register_probe(
+    "squared_error", "squared error of the values", course=sampling_course, of_errors=True
+)
 def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
     return np.asarray(value_error(domain, agent, seen) ** 2)
 
 
-@look_as("known_error", "error of the state values", of_errors=True)
+@register_probe("known_error", "error of the state values", of_errors=True)
 def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Root mean squared difference from what is known of the values of some states."""
     known = domain.known_values(agent.discount)
@@ -169,7 +171,7 @@ def start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, fl
     return levels
 
 
-@look_as("start_value", "value of the start", levels=start_levels)
+@register_probe("start_value", "value of the start", levels=start_levels)
 def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean of the state values over the starts of episodes."""
 
@@ -179,7 +181,7 @@ def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return by_phase(domain, seen, seen.values, of)
 
 
-@look_as("value_change", "squared change of the values", of_errors=True)
+@register_probe("value_change", "squared change of the values", of_errors=True)
 def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean over states of the squared change of v̂(s) since the look before."""
     moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
@@ -205,7 +207,7 @@ def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
     return values >= most - TIE * np.abs(most)
 
 
-@look_as("outdated_actions", "outdated greedy actions", topics=PREFERENCES, of_errors=True)
+@register_probe("outdated_actions", "outdated greedy actions", topics=PREFERENCES, of_errors=True)
 def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Share of states whose greedy action was optimal before the last change and is not now.
 
@@ -223,10 +225,10 @@ def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return shares
 
 
-@look_as("largest_probability", "largest action probability", topics=PREFERENCES)
+@register_probe("largest_probability", "largest action probability", topics=PREFERENCES)
 def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Largest probability of the softmax policy, mean over states, without what ε adds."""
-    if not hasattr(unwrapped(agent), "policy_step"):
+    if not hasattr(unwrapped_agent(agent), "policy_step"):
         raise ValueError(
             f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "
             f"got {type(agent).__name__}"
@@ -235,7 +237,7 @@ def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return np.asarray((1.0 / np.exp(raised).sum(axis=-1)).mean(axis=-1))
 
 
-@look_as(
+@register_probe(
     "largest_value", "largest action value, without its sign", topics=PREFERENCES, of_errors=True
 )
 def largest_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
@@ -243,7 +245,7 @@ def largest_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return np.asarray(np.abs(seen.preferences).max(axis=(1, 2)))
 
 
-@look_as("decided_states", "states with a preferred action", topics=PREFERENCES)
+@register_probe("decided_states", "states with a preferred action", topics=PREFERENCES)
 def decided_states(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Number of states in which one action is preferred to all others."""
     ranked = np.sort(seen.preferences, axis=-1)
@@ -269,7 +271,7 @@ def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int
     return True
 
 
-@look_as(
+@register_probe(
     "solving_updates",
     "log₁₀ of updates until solved",
     topics=("preferences", "work"),
@@ -277,7 +279,7 @@ def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int
 )
 def solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """log₁₀ of the backups that planning has drawn, counted until the greedy way is the best."""
-    if getattr(unwrapped(agent), "planning_steps", 0) > 0 and not seen.work.any():
+    if getattr(unwrapped_agent(agent), "planning_steps", 0) > 0 and not seen.work.any():
         raise ValueError(
             f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
             f"and {type(agent).__name__} has counted none"
@@ -315,7 +317,7 @@ def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) ->
     return (visits.reshape(count, states) * rewards).sum(axis=1)
 
 
-@look_as("start_return", "greedy return from the start", topics=PREFERENCES)
+@register_probe("start_return", "greedy return from the start", topics=PREFERENCES)
 def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Expected discounted return of the greedy policy from the start."""
 
@@ -365,7 +367,7 @@ def greedy_levels(
     return found
 
 
-@look_as(
+@register_probe(
     "greedy_return",
     "expected return of the greedy policy",
     topics=PREFERENCES,
@@ -382,7 +384,7 @@ def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.
     return by_phase(domain, seen, seen.preferences, of)
 
 
-@look_as(
+@register_probe(
     "episode_return",
     "return of greedy episodes",
     topics=("returns",),

@@ -15,7 +15,7 @@ from expectant.core.extras import need
 from expectant.engine.driver import going_on
 from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
-from expectant.experiments.trials import cell_hash
+from expectant.experiments.trials import trial_hash
 
 AHEAD = 2  # blocks that are handed out for every core of the cluster
 RETRIES = 3  # of a block whose worker or node dies
@@ -48,7 +48,7 @@ def _check_code(task: Task, sender: dict[str, str]) -> None:
     """Refuse a block whose code is not that of the process that asks for it."""
     if task.name in _same_code:
         return
-    here = cell_hash(task.cell)
+    here = trial_hash(task.cell)
     if here != (task.code or task.name):
         raise RuntimeError(
             f"the worker on {socket.gethostname()} has other code for this cell ({versions()}) "

@@ -23,7 +23,7 @@ from expectant.core.memory import full
 from expectant.core.progress import Reporter, Silent
 from expectant.core.rng import Streams, evaluation_streams
 from expectant.core.rules import at_least, whole
-from expectant.core.verbs import planned
+from expectant.core.verbs import count_backups
 from expectant.engine.driver import Stop, drive, going_on
 from expectant.engine.evaluate import perform, perform_discounted
 from expectant.engine.job import Job
@@ -178,7 +178,7 @@ def recorded(
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
         if "work" in found.topics:
-            seen.work[row] = planned(stop.run.agent)
+            seen.work[row] = count_backups(stop.run.agent)
         if RETURNS in found.topics:
             phase = int(when.phases[row])
             episodes = record.episodes
@@ -191,7 +191,7 @@ def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
     """Arrays of NaN for all that the looks of a run ask for, empty for what they do not."""
     topics, looks, states = record.found.topics, when.at.size, 0
     if {"values", "preferences"} & set(topics):
-        states = job.domain.states or len(_states(job).places)
+        states = job.domain.states or len(_states(job).state_indices)
     shapes: dict[str, tuple[int, ...]] = {
         "values": (looks, states),
         "preferences": (looks, states, job.domain.actions),

@@ -15,7 +15,7 @@ from expectant.engine.workers import compile_ahead
 from expectant.experiments.store import Facts, Span, Store
 from expectant.experiments.tasks import Engine, Kernels, Task, threads_engine
 from expectant.experiments.timings import Times, add_times
-from expectant.experiments.trials import BLOCK, Cell, Hashes, Shard, cost
+from expectant.experiments.trials import BLOCK, Hashes, Shard, Trial, cost
 from expectant.jit.compile import use_compiled
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
@@ -36,7 +36,7 @@ class Work:
     ``runs``.
     """
 
-    cells: Sequence[Cell]
+    cells: Sequence[Trial]
     store: Store
     names: list[str] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Work:
         cells, self.cells = self.cells, []
         self.add(cells)
 
-    def add(self, cells: Sequence[Cell]) -> None:
+    def add(self, cells: Sequence[Trial]) -> None:
         """Add cells, under the names that they are stored by."""
         hashes, names = Hashes(), list[str]()
         for cell in cells:
@@ -66,9 +66,9 @@ class Work:
         self.cells = [*self.cells, *cells]
         self.names += stored
 
-    def unique(self) -> dict[str, Cell]:
+    def unique(self) -> dict[str, Trial]:
         """The cells by name; of equal ones the first by id, with as many runs as any has."""
-        cells: dict[str, Cell] = {}
+        cells: dict[str, Trial] = {}
         for name, cell in zip(self.names, self.cells, strict=True):
             if name:
                 known = cells.get(name, cell)
@@ -192,7 +192,7 @@ def engine_named(name: str, threads: int | None, address: str | None, kernels: K
 
 
 def compute(
-    cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
+    cells: Sequence[Trial], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> Work:
     """Compute all cells on threads; equal ones once. A cell that fails is an error."""
     kernels, work = Kernels(), Work(cells, store)

@@ -21,7 +21,7 @@ from expectant.core.extras import need
 from expectant.core.files import read_whole, write_bytes
 from expectant.experiments.environment_code import environment_versions
 from expectant.experiments.results_folder import check_layout, commit, mark, versions
-from expectant.experiments.trials import Cell, blocks
+from expectant.experiments.trials import Trial, blocks
 
 KEY = b"expectant"  # of the facts in a file's metadata
 AGAIN = "run the command that wrote it again"
@@ -110,7 +110,7 @@ class Store:
             most[name.partition("-")[0]] = name
         return [most[name.partition("-")[0]] for name in names]
 
-    def missing(self, cell: Cell, spans: Sequence[Span]) -> Iterator[Span]:
+    def missing(self, cell: Trial, spans: Sequence[Span]) -> Iterator[Span]:
         """The blocks of a cell that are not among those that are there."""
         there = {run for span in spans for run in span.runs}
         for first, count in blocks(cell.runs):
@@ -148,7 +148,7 @@ class Store:
             "again, which computes only those"
         )
 
-    def save(self, name: str, first: int, block: Block, cell: Cell) -> Facts:
+    def save(self, name: str, first: int, block: Block, cell: Trial) -> Facts:
         """Write a block in one piece."""
         mark(self.folder.parent)
         runs = len(block.curves)
@@ -197,7 +197,7 @@ def facts_of_table(table: Any) -> dict[str, Any]:
     return facts
 
 
-def _block_table(block: Block, cell: Cell, described: Mapping[str, Any]) -> Any:
+def _block_table(block: Block, cell: Trial, described: Mapping[str, Any]) -> Any:
     import pyarrow as arrow
 
     first, (runs, bins) = described["first"], block.curves.shape

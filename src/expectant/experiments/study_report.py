@@ -25,7 +25,7 @@ from expectant.experiments.claims import Verdict
 from expectant.experiments.grid import word
 from expectant.experiments.study_request import Request
 from expectant.experiments.trial_table import troubles_of, troubles_section, version_rows
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
 if TYPE_CHECKING:
     from expectant.report import Section
@@ -117,7 +117,7 @@ def _write_page(
     return write_page(folder / "report.html", sections, palette_of(panels))
 
 
-def _worlds(request: Request, cells: Sequence[Cell]) -> Section:
+def _worlds(request: Request, cells: Sequence[Trial]) -> Section:
     """Drawings of the domains that the study asks for, of those that are shown."""
     from expectant.report import Worlds, world_picture
     from expectant.report.wording import figure_name
@@ -135,7 +135,7 @@ def _figure_sections(
     request: Request,
     figure: str,
     drawn: Sequence[Panel],
-    cells: Sequence[Cell],
+    cells: Sequence[Trial],
     found: Sequence[dict[str, Any]],
 ) -> list[Section]:
     """A figure, the claims about it, and how it was made."""
@@ -160,7 +160,7 @@ def _figure_sections(
     ]
 
 
-def _parameters(cells: Sequence[Cell], runs: int) -> list[tuple[str, str]]:
+def _parameters(cells: Sequence[Trial], runs: int) -> list[tuple[str, str]]:
     """Every setting of the cells of a figure as (name, value)."""
     first = cells[0]
     unit, record = "steps" if first.steps else "episodes", first.record
@@ -197,7 +197,7 @@ def _written(value: Any) -> str:
 # ------------------------------------------------------------------------------------ local changes
 
 
-def _adaptation(panels: Sequence[Panel], cells: Sequence[Cell]) -> list[Section]:
+def _adaptation(panels: Sequence[Panel], cells: Sequence[Trial]) -> list[Section]:
     """Verdicts on adaptation, where agents went through a local change."""
     from expectant.report import Adaptation
     from expectant.report.wording import figure_name
@@ -219,7 +219,7 @@ def _adaptation(panels: Sequence[Panel], cells: Sequence[Cell]) -> list[Section]
     return [Adaptation(tests, names, backups)] if tests else []
 
 
-def rows_of(panels: Sequence[Panel], cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def rows_of(panels: Sequence[Panel], cells: Sequence[Trial]) -> list[dict[str, Any]]:
     """One dictionary per curve of a test: names, settings, scores per run, means, verdict."""
     agents = {(cell.panel or cell.experiment, cell.agent_key): cell.agent for cell in cells}
     rows = []

@@ -12,7 +12,7 @@ from expectant.experiments.config_file import Experiment
 from expectant.experiments.grid import PanelSpec
 from expectant.experiments.results_folder import versions
 from expectant.experiments.study import Study, word_for
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
 LOCA = "loca"  # the study of the local-change adaptation test
 QUICK_RUNS = 5
@@ -33,7 +33,7 @@ class Request:
     quick: bool = False
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    _expanded: list[Cell] = field(default_factory=list, init=False, repr=False, compare=False)
+    _expanded: list[Trial] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def experiment(self, figure: str, named_set: str) -> Experiment:
         """A figure under a named set, with the seed and number of runs asked for."""
@@ -53,7 +53,7 @@ class Request:
                 if agents:
                     yield replace(panel, agents=agents)
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[Trial]:
         """All cells in the order in which they are shown, expanded once.
 
         Each has as many runs as claims are judged by.

@@ -32,7 +32,7 @@ from expectant.experiments.store import Store
 from expectant.experiments.tasks import Kernels
 from expectant.experiments.toml_tables import to_toml
 from expectant.experiments.trial_table import CELLS, Trouble, cell_table, troubles_in, write_cells
-from expectant.experiments.trials import Cell, Shard
+from expectant.experiments.trials import Shard, Trial
 
 if TYPE_CHECKING:
     import pyarrow
@@ -83,7 +83,7 @@ class Sweep:
         """The spec, read and checked."""
         return experiment_of(self.data(), "Sweep", trust=True)
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[Trial]:
         """All cells."""
         return self.experiment().cells()
 

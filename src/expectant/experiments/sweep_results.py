@@ -30,7 +30,7 @@ from expectant.experiments.results_folder import RUN, SPEC, SWEEP, need_kind
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Span, Store
 from expectant.experiments.trial_table import CELLS, cell_table, is_of_spec, read_cells
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
 READERS = 4
@@ -112,7 +112,7 @@ class SweepFolder:
         axes = self._axes[key]
         return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)
 
-    def cell(self, row: int, runs: int) -> Cell:
+    def cell(self, row: int, runs: int) -> Trial:
         """The cell of a row, with so many runs, from what its first block says about it."""
         columns, describe = self.columns, Describer()
         name = columns["hash"][row]
@@ -120,7 +120,7 @@ class SweepFolder:
         facts = self.store.facts_of(name, spans[0]) if spans else None
         if facts is None:
             raise self.store.incomplete()
-        return Cell(
+        return Trial(
             experiment=self.experiment.name,
             panel=columns["panel"][row],
             reading="",

@@ -15,7 +15,7 @@ from expectant.analysis.curves import learning_curve
 from expectant.core import tree
 from expectant.core.memory import TooLargeError
 from expectant.core.progress import Reporter, Silent
-from expectant.core.verbs import evicted
+from expectant.core.verbs import count_evicted
 from expectant.engine.divergence import explained
 from expectant.engine.driver import drive, going_on, share_done
 from expectant.engine.job import Job, closed, cores, has_settled_types, loop_for, tell_of_evictions
@@ -31,7 +31,7 @@ from expectant.engine.workers import (
 )
 from expectant.experiments.recording import compiled_look, ordered_look, recorded
 from expectant.experiments.store import Block
-from expectant.experiments.trials import LENGTH, TOTAL, Cell, cost
+from expectant.experiments.trials import LENGTH, TOTAL, Trial, cost
 from expectant.jit.compile import Kernel
 
 
@@ -41,7 +41,7 @@ class Task(NamedTuple):
     ``code`` is the name that the cell has with the code of the process that asks.
     """
 
-    cell: Cell
+    cell: Trial
     name: str
     first: int
     size: int
@@ -77,9 +77,9 @@ class Ran(NamedTuple):
     divergence: str = ""
 
 
-Watch = Callable[[Cell, float], None]  # told a cell and the cost of all that is under way
+Watch = Callable[[Trial, float], None]  # told a cell and the cost of all that is under way
 Engine = Callable[[Iterator[Task], Watch], Iterator[Done]]
-Clocks = dict[tuple[str, int], tuple[Cell, np.ndarray]]  # of the runs under way
+Clocks = dict[tuple[str, int], tuple[Trial, np.ndarray]]  # of the runs under way
 
 
 @dataclass
@@ -212,7 +212,7 @@ def run_task(
     seconds = time.thread_time() - start
     if control[0]:
         return None
-    given_up = evicted(stop.run.agent)
+    given_up = count_evicted(stop.run.agent)
     why = explained(stop.run, stop.status, cell.agent, cell.domain.called)
     lengths = np.empty(0)
     if cell.record is None:
@@ -223,7 +223,7 @@ def run_task(
     return Ran(values, lengths, stop.status == DIVERGED, seconds, stop.steps, given_up, why)
 
 
-def curve_values(cell: Cell, run: Run) -> np.ndarray:
+def curve_values(cell: Trial, run: Run) -> np.ndarray:
     """What the curve of a run is made of: returns, lengths, rewards, or rewards added up."""
     if cell.curve == LENGTH:
         return np.where(np.isnan(run.returns), np.nan, run.lengths)

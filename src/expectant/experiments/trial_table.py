@@ -16,7 +16,7 @@ from expectant.experiments.grid import settings_of, word
 from expectant.experiments.results_folder import versions
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Facts, Span, facts_of_table, read_table, write_table
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
 if TYPE_CHECKING:
     from expectant.report import Section
@@ -136,7 +136,7 @@ def finished_runs(work: Work) -> list[list[RunFacts]]:
     ]
 
 
-def settings_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
+def settings_columns(cells: Sequence[Trial]) -> dict[str, list[Any]]:
     """A column for every setting that differs between cells; None where a cell has it not."""
     rows = [_settings(cell) for cell in cells]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -148,7 +148,7 @@ def settings_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
     }
 
 
-def _settings(cell: Cell) -> dict[str, Any]:
+def _settings(cell: Trial) -> dict[str, Any]:
     parts = {"domain": cell.domain, "features": cell.features, "agent": cell.agent}
     return settings_of({name: part.to_dict() for name, part in parts.items()})
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.wrappers import unwrapped
+from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.config import Config
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.gym_loop import respond
@@ -37,7 +37,7 @@ DECIDING = {  # these of "experiments"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class Trial:
     """What is run, for how long and how often, and what it is called.
 
     Either ``episodes`` are counted and their returns averaged over ``bin`` of them, or, where
@@ -127,9 +127,9 @@ def blocks(runs: int) -> Iterator[tuple[int, int]]:
         yield first, min(BLOCK, runs - first)
 
 
-def cost(cell: Cell) -> float:
+def cost(cell: Trial) -> float:
     """A rough measure of a run's work, for the progress bar."""
-    planning_steps = getattr(unwrapped(cell.agent), "planning_steps", 0)
+    planning_steps = getattr(unwrapped_agent(cell.agent), "planning_steps", 0)
     return (cell.episodes or cell.steps) * (PASS_COST + planning_steps)
 
 
@@ -178,7 +178,7 @@ class Hashes:
     def __init__(self) -> None:
         self._code: dict[Any, tuple[str, str]] = {}
 
-    def name(self, cell: Cell) -> str:
+    def name(self, cell: Trial) -> str:
         """Hash everything that decides the numbers of a cell's runs.
 
         The first part of the name is of the settings and the user's own code, the second one of
@@ -191,7 +191,7 @@ class Hashes:
         settings = _hash([cell.identity(), own, outside[1]])
         return f"{settings[:16]}-{_hash([package_code(), installed, outside[0]])[:8]}"
 
-    def _code_of(self, cell: Cell) -> tuple[str, str]:
+    def _code_of(self, cell: Trial) -> tuple[str, str]:
         """Hashes of the user's own code and of all code that a cell's runs reach."""
         prepared, _ = cell.job.prepare(0)
         described = own_descriptions((cell.domain, cell.features, cell.agent))
@@ -210,6 +210,6 @@ def _hash(data: object) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def cell_hash(cell: Cell) -> str:
+def trial_hash(cell: Trial) -> str:
     """The name under which a cell is stored."""
     return Hashes().name(cell)

@@ -15,7 +15,7 @@ from expectant.core.interfaces import Domain, OutsideWorld
 from expectant.core.progress import say
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import at_least, whole
-from expectant.core.verbs import cut, observation, reset, step
+from expectant.core.verbs import observation, reset, step
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource, OutsidePart
 
@@ -151,7 +151,7 @@ def play_at_random(
                     play.look(part.received)
                 else:
                     reward, alive = step(part, action, rng)
-                    over = alive == 0.0 or cut(part)
+                    over = alive == 0.0 or truncated(part)
                     if not over:
                         play.look(observation(part))
                 total, length = total + reward, length + 1

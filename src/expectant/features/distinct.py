@@ -52,7 +52,7 @@ def number_of(distinct, state):
 def numbered(distinct, state):
     """The number of a vector, given to it now if it is new; −1 if there are no numbers left."""
     slot = slot_of(distinct, state)
-    if distinct.slots[slot] == EMPTY and distinct.used[0] < distinct.vectors.places.shape[0]:
+    if distinct.slots[slot] == EMPTY and distinct.used[0] < distinct.vectors.state_indices.shape[0]:
         save(distinct.vectors, distinct.used[0], state)
         distinct.slots[slot] = distinct.used[0]
         distinct.used[0] += 1

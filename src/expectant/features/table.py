@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Domain, Features, Shape, Site
+from expectant.core.interfaces import BuildContext, Domain, Features, Shape
 from expectant.core.memory import claim
 from expectant.core.rng import generator
 from expectant.core.rules import or_none, whole
@@ -35,7 +35,7 @@ def _(features, observation, action, state):
 @encode_all.register(TablePart)
 def _(features, states, table, state):
     table.active[:] = features.active[:states]
-    table.places[:] = np.arange(states)
+    table.state_indices[:] = np.arange(states)
 
 
 def numbered_states(domain: Domain, owner: str) -> int:
@@ -88,15 +88,17 @@ class RandomBinary(Features):
         return TablePart(np.sort(rows, axis=1))
 
 
-def feature_table(site: Site, owner: str = "an exact model") -> BinaryTable | WeightedTable:
+def feature_table(
+    context: BuildContext, owner: str = "an exact model"
+) -> BinaryTable | WeightedTable:
     """The feature vectors of all states, in the order of their numbers."""
-    if site.shape.remembers:
+    if context.shape.remembers:
         raise ValueError(
             f"{owner}: needs features of the present state alone, these remember earlier ones"
         )
-    states = numbered_states(site.domain, owner)
-    table = empty_table(site.shape, states)
-    encode_all(site.features_part, states, table, empty_state(site.shape))
+    states = numbered_states(context.domain, owner)
+    table = empty_table(context.shape, states)
+    encode_all(context.features_part, states, table, empty_state(context.shape))
     return table
 
 

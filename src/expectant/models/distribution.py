@@ -11,10 +11,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import full, zeros
 from expectant.core.rules import between, number, or_none, whole
-from expectant.core.vectors import Binary, Weighted, empty_state, outlook
+from expectant.core.vectors import Binary, Weighted, empty_state, state_value
 from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
@@ -45,7 +45,7 @@ class DistributionPart(NamedTuple):
     successors: np.ndarray
     rewards: np.ndarray
     forgetting: float
-    promise: float
+    untried_value: float
     successor: Binary | Weighted
 
 
@@ -98,17 +98,17 @@ def counted_outlook(model, state, action, weights, discount):
     """Σ p(s' | s, a) [r + γ · the outlook of s'], the promise where nothing is known."""
     number, total, tried = number_of(model.states, state), 0.0, False
     if number < 0:
-        return model.promise
+        return model.untried_value
     for o in range(model.counts.shape[2]):
         if model.counts[number, action, o] > 0.0:
             value = model.rewards[number, action, o]
             row = model.successors[number, action, o]
             if row != END:
                 load(model.states.vectors, row, model.successor)
-                value += discount * outlook(weights, model.successor)
+                value += discount * state_value(weights, model.successor)
             total += probability(model, number, action, o) * value
             tried = True
-    return total if tried else model.promise
+    return total if tried else model.untried_value
 
 
 @backed_up_value.register(DistributionPart)
@@ -137,14 +137,14 @@ class Distribution(Model):
     forgetting: float = parameter(between(0, 1), default=0.0)
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
-    def build(self, site: Site) -> DistributionPart:
-        shape = (self.states, site.actions, self.outcomes)
+    def build(self, context: BuildContext) -> DistributionPart:
+        shape = (self.states, context.actions, self.outcomes)
         return DistributionPart(
-            distinct_vectors(site.shape, self.states),
+            distinct_vectors(context.shape, self.states),
             zeros(shape),
             full(shape, FREE, np.int64),
             zeros(shape),
             self.forgetting,
-            site.promise if self.initial_reward is None else self.initial_reward,
-            empty_state(site.shape),
+            context.untried_value if self.initial_reward is None else self.initial_reward,
+            empty_state(context.shape),
         )

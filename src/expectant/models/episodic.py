@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.reductions import dot_row
 from expectant.core.updates import move
 from expectant.core.vectors import dot
@@ -16,8 +16,8 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     dot_through,
+    expected_next_state,
     fit,
-    foresee,
     function,
 )
 from expectant.domains.finite import finite_mdp
@@ -88,7 +88,7 @@ def _(episodic, state, action, weights, amount):
     add_expected(episodic.model, state, action, weights, amount * alive)
 
 
-@foresee.register(EpisodicPart)
+@expected_next_state.register(EpisodicPart)
 def _(episodic, state, action, expected):
     """ŝ and 1 − β, apart."""
     predict(episodic.model, state, action)
@@ -107,8 +107,8 @@ class EpisodicExpectation(Model):
 
     step: float | StepSize = parameter(step_size(), default=0.1)
 
-    def build(self, site: Site) -> EpisodicPart:
-        model = LinearExpectation(without_adapting(self.step)).build(site)
+    def build(self, context: BuildContext) -> EpisodicPart:
+        model = LinearExpectation(without_adapting(self.step)).build(context)
         return EpisodicPart(model, np.zeros_like(model.rewards))
 
 
@@ -148,7 +148,7 @@ def _(episodic, state, action, weights, amount):
     add_row(episodic.model.expected, row, weights, amount * (1.0 - episodic.endings[row]))
 
 
-@foresee.register(ExactEpisodicPart)
+@expected_next_state.register(ExactEpisodicPart)
 def _(episodic, state, action, expected):
     row = row_of(episodic.model, state, action)
     for i in range(expected.shape[0]):
@@ -162,9 +162,9 @@ class ExactEpisodic(Model):
     predicts_means: ClassVar[bool] = True
     learns = False
 
-    def build(self, site: Site) -> ExactEpisodicPart:
-        table = finite_mdp(site, "ExactEpisodic").outcomes
-        zero_terminal = ExactExpectation().build(site)
+    def build(self, context: BuildContext) -> ExactEpisodicPart:
+        table = finite_mdp(context, "ExactEpisodic").outcomes
+        zero_terminal = ExactExpectation().build(context)
         alive = (table.probabilities * (table.successors >= 0)).sum(axis=-1).ravel()
         divisor = np.where(alive > 0.0, alive, 1.0)
         expected = zero_terminal.expected / divisor[:, None]

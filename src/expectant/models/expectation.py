@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site, constant_weights
+from expectant.core.interfaces import BuildContext, Model, constant_weights
 from expectant.core.memory import zeros
 from expectant.core.reductions import add_to_row, dot_row
 from expectant.core.rules import number, or_none
@@ -19,17 +19,17 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
-    came_from,
     dot_through,
     fit,
     function,
-    imagine,
     index,
     load,
+    next_predecessor,
+    predecessor,
     rate,
+    sample_next,
     size,
     sum_through,
-    trace_back,
     value,
 )
 from expectant.domains.finite import PHASE, finite_mdp, phase_now
@@ -113,7 +113,7 @@ def _(model, state, action, weights, amount):
     add_columns(model.rows, action, state, weights, amount)
 
 
-@trace_back.register(LinearPart)
+@next_predecessor.register(LinearPart)
 def _(model, feature, link):
     """Entry j of column a is number a d + j; columns are looked through one after another."""
     rows = model.rows
@@ -123,13 +123,13 @@ def _(model, feature, link):
     return -1
 
 
-@came_from.register(LinearPart)
+@predecessor.register(LinearPart)
 def _(model, feature, link):
     size = model.rows.shape[1]
     return link % size, model.rows[link // size, link % size, feature]
 
 
-@imagine.register(LinearPart)
+@sample_next.register(LinearPart)
 def _(model, state, action, successor):
     """s̄ itself, which shrinks with the probability of having ended."""
     predict(model, state, action)
@@ -147,21 +147,21 @@ class LinearExpectation(Model):
 
     memory_advice: ClassVar[str] = 'model="sparse" or fewer features (of tiles: hash_size=)'
     predicts_means: ClassVar[bool] = True
-    imagines: ClassVar[str] = "means"
+    rolls_out: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
 
     step: float | StepSize = parameter(step_size(), default=0.1)
     initial_reward: float | None = parameter(or_none(number()), default=None)
 
-    def build(self, site: Site) -> LinearPart:
+    def build(self, context: BuildContext) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
-        first = site.promise if self.initial_reward is None else self.initial_reward
-        rewards = constant_weights(site.shape, site.width, first, owner)
+        first = context.untried_value if self.initial_reward is None else self.initial_reward
+        rewards = constant_weights(context.shape, context.width, first, owner)
         return LinearPart(
-            np.repeat(rewards[None], site.actions, axis=0),
-            zeros((site.actions, site.shape.size, site.width)),
-            as_step_size(self.step).build_columns(site),
-            zeros((1, site.width)),
+            np.repeat(rewards[None], context.actions, axis=0),
+            zeros((context.actions, context.shape.size, context.width)),
+            as_step_size(self.step).build_columns(context),
+            zeros((1, context.width)),
         )
 
 
@@ -181,7 +181,7 @@ class ExactPart(NamedTuple):
 @function
 def row_of(model, state, action):
     """Where an exact model keeps a state and action of the present phase."""
-    return (model.now[PHASE] * model.states + state.place[0]) * model.actions + action
+    return (model.now[PHASE] * model.states + state.state_index[0]) * model.actions + action
 
 
 @fit.register(ExactPart)
@@ -214,20 +214,20 @@ class ExactExpectation(Model):
     predicts_means: ClassVar[bool] = True
     learns = False
 
-    def build(self, site: Site) -> ExactPart:
-        mdp, features = finite_mdp(site, "ExactExpectation"), feature_table(site)
+    def build(self, context: BuildContext) -> ExactPart:
+        mdp, features = finite_mdp(context, "ExactExpectation"), feature_table(context)
         table = mdp.outcomes
-        vectors = zeros((mdp.states + 1, site.width))
-        state = empty_state(site.shape)
+        vectors = zeros((mdp.states + 1, context.width))
+        state = empty_state(context.shape)
         for row in range(mdp.states):
             load(features, row, state)
-            vectors[row] = dense(state, site.width)
+            vectors[row] = dense(state, context.width)
         expected = np.einsum("psao,saod->psad", table.probabilities, vectors[table.successors])
         rewards = (table.probabilities * table.rewards).sum(axis=-1)
         return ExactPart(
-            np.ascontiguousarray(expected.reshape(-1, site.width)),
+            np.ascontiguousarray(expected.reshape(-1, context.width)),
             rewards.ravel(),
             mdp.states,
-            site.actions,
-            phase_now(site),
+            context.actions,
+            phase_now(context),
         )

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.rules import Rule, whole
 from expectant.core.vectors import (
     Binary,
@@ -29,10 +29,10 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     begin,
-    break_off,
     fit,
     function,
     load,
+    on_truncation,
     pass_on,
     save,
 )
@@ -112,7 +112,7 @@ def _(model, state, rng):
     forget_waiting(model)
 
 
-@break_off.register(NStepPart)
+@on_truncation.register(NStepPart)
 def _(model, state, rng):
     """What would have come of the last steps is not known."""
     forget_waiting(model)
@@ -141,13 +141,13 @@ class NStepExpectation(Model):
         default=LinearExpectation(),
     )
 
-    def build(self, site: Site) -> NStepPart:
+    def build(self, context: BuildContext) -> NStepPart:
         return NStepPart(
-            self.model.build(site),
-            empty_table(site.shape, self.steps),
+            self.model.build(context),
+            empty_table(context.shape, self.steps),
             np.zeros(self.steps, np.int64),
             np.zeros(self.steps),
             np.zeros(2, np.int64),
-            empty_state(site.shape),
-            site.discount,
+            empty_state(context.shape),
+            context.discount,
         )

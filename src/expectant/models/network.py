@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, cast
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row, dot_weighted_rows, padded
 from expectant.core.rules import at_least, between, one_of, whole
@@ -202,15 +202,15 @@ class NetworkExpectation(Model):
                 f"NetworkExpectation: step must be a number or Fixed, got {self.step!r}"
             )
 
-    def build(self, site: Site) -> NetworkPart:
-        step = cast(Fixed, as_step_size(self.step)).per_feature(site)
-        rows, units, width = site.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
+    def build(self, context: BuildContext) -> NetworkPart:
+        step = cast(Fixed, as_step_size(self.step)).per_feature(context)
+        rows, units, width = context.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
         adam, inner = self.optimiser == "adam", zeros((1, rows, width))
-        draws = site.rng.spawn(1)[0].normal(size=(rows, self.hidden))
-        inner[0, :, : self.hidden] = draws / math.sqrt(site.shape.active + 1)
+        draws = context.rng.spawn(1)[0].normal(size=(rows, self.hidden))
+        inner[0, :, : self.hidden] = draws / math.sqrt(context.shape.active + 1)
 
-        rewards = zeros((1, site.actions, width))
-        rewards[0, :, self.hidden] = site.promise  # by the constant unit
+        rewards = zeros((1, context.actions, width))
+        rewards[0, :, self.hidden] = context.untried_value  # by the constant unit
 
         def layer(weights: np.ndarray) -> Layer:
             shape = weights.shape if adam else (0, 0, 0)
@@ -218,11 +218,11 @@ class NetworkExpectation(Model):
 
         return NetworkPart(
             layer(inner),
-            layer(zeros((site.actions, units, site.width))),
+            layer(zeros((context.actions, units, context.width))),
             layer(rewards),
             np.eye(1, width, self.hidden)[0],
             zeros(width),
-            zeros((1, site.width)),
+            zeros((1, context.width)),
             np.arange(units),
             *(step, adam, self.mean_decay, self.square_decay, self.floor),
         )

@@ -7,19 +7,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.rules import Rule, whole
-from expectant.core.vectors import outlook
+from expectant.core.vectors import state_value
 from expectant.core.verbs import (
-    answering,
     backed_up_action_value,
     backed_up_value,
     draw_outcome,
     fit,
     function,
-    imagine,
     load,
     pass_on,
+    sample_next,
+    unwrapped,
 )
 from expectant.domains.finite import PHASE
 from expectant.features.distinct import number_of
@@ -43,7 +43,7 @@ pass_on(SamplePart, "distribution", fit)
 
 @draw_outcome.register(TruePart)
 def _(model, state, action, successor, rng):
-    number, phase, left = state.place[0], model.now[PHASE], rng.random()
+    number, phase, left = state.state_index[0], model.now[PHASE], rng.random()
     chosen = model.successors.shape[2] - 1
     for o in range(model.successors.shape[2]):
         left -= model.probabilities[phase, number, action, o]
@@ -62,7 +62,7 @@ def _(model, state, action, successor, rng):
 def _(model, state, action, successor, rng):
     number, left, chosen = number_of(model.states, state), rng.random(), -1
     if number < 0:
-        return model.promise, 0.0
+        return model.untried_value, 0.0
     for o in range(model.counts.shape[2]):
         share = probability(model, number, action, o)
         if share > 0.0:
@@ -71,7 +71,7 @@ def _(model, state, action, successor, rng):
             if left < 0.0:
                 break
     if chosen < 0:
-        return model.promise, 0.0  # never tried: nothing is known to follow
+        return model.untried_value, 0.0  # never tried: nothing is known to follow
     row = model.successors[number, action, chosen]
     reward = model.rewards[number, action, chosen]
     if row == END:
@@ -80,7 +80,7 @@ def _(model, state, action, successor, rng):
     return reward, 1.0
 
 
-@answering.register(SamplePart)
+@unwrapped.register(SamplePart)
 def _(model):
     return model.distribution
 
@@ -93,7 +93,7 @@ def drawn_outlook(model, state, action, weights, discount):
         reward, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
         total += reward
         if alive > 0.0:
-            total += discount * outlook(weights, successor)
+            total += discount * state_value(weights, successor)
     return total / model.draws
 
 
@@ -109,7 +109,7 @@ def _(model, state, action, weights, discount):
     return drawn_outlook(model, state, action, weights, discount)
 
 
-@imagine.register(SamplePart)
+@sample_next.register(SamplePart)
 def _(model, state, action, successor):
     _, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
     return alive
@@ -124,7 +124,7 @@ def _distribution(value: object) -> Distribution | TrueModel:
 class Sample(Model):
     """Draws outcomes from a distribution model, learned or true, ``draws`` of them per backup."""
 
-    imagines: ClassVar[str] = "states"
+    rolls_out: ClassVar[str] = "states"
 
     distribution: Distribution | TrueModel = parameter(
         Rule("a distribution model: Distribution() or TrueModel()", _distribution),
@@ -136,5 +136,5 @@ class Sample(Model):
     def learns(self) -> bool:
         return self.distribution.learns
 
-    def build(self, site: Site) -> SamplePart:
-        return SamplePart(self.distribution.build(site), self.draws, site.planning)
+    def build(self, context: BuildContext) -> SamplePart:
+        return SamplePart(self.distribution.build(context), self.draws, context.planning)

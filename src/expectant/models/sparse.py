@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Site, constant_weights
+from expectant.core.interfaces import BuildContext, Model, constant_weights
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, number, or_none, whole
 from expectant.core.vectors import dot
@@ -23,15 +23,15 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
-    came_from,
-    evicted,
+    count_evicted,
     fit,
     function,
-    imagine,
     index,
+    next_predecessor,
+    predecessor,
     rate,
+    sample_next,
     size,
-    trace_back,
     value,
     with_predecessors,
 )
@@ -203,13 +203,13 @@ def _(model, state, action, weights, amount):
             add_column_to(model.columns, action, index(state, n), weights, change)
 
 
-@trace_back.register(SparsePart)
+@next_predecessor.register(SparsePart)
 def _(model, feature, link):
     columns = model.columns
     return columns.heads[feature] if link < 0 else columns.links[link // CHUNK, link % CHUNK]
 
 
-@came_from.register(SparsePart)
+@predecessor.register(SparsePart)
 def _(model, feature, link):
     columns, q = model.columns, link // CHUNK
     return columns.owners[q] % columns.headers.shape[1], columns.values[q, link % CHUNK]
@@ -220,7 +220,7 @@ def _(model):
     return model._replace(columns=linked(model.columns))
 
 
-@imagine.register(SparsePart)
+@sample_next.register(SparsePart)
 def _(model, state, action, successor):
     """s̄ itself, which shrinks with the probability of having ended."""
     count = expected(model, state, action)
@@ -230,7 +230,7 @@ def _(model, state, action, successor):
     return 1.0
 
 
-@evicted.register(SparsePart)
+@count_evicted.register(SparsePart)
 def _(model):
     return int(model.columns.tally[EVICTED])
 
@@ -247,7 +247,7 @@ class SparseExpectation(Model):
 
     memory_advice: ClassVar[str] = "a smaller capacity of SparseExpectation"
     predicts_means: ClassVar[bool] = True
-    imagines: ClassVar[str] = "means"
+    rolls_out: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
 
     step: float | StepSize = parameter(step_size(), default=0.1)
@@ -255,18 +255,18 @@ class SparseExpectation(Model):
     threshold: float = parameter(at_least(0.0), default=0.03)
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
-    def build(self, site: Site) -> SparsePart:
+    def build(self, context: BuildContext) -> SparsePart:
         owner = "SparseExpectation: initial_reward"
-        first = site.promise if self.initial_reward is None else self.initial_reward
-        rewards = constant_weights(site.shape, site.width, first, owner)
-        columns = empty_columns(site.actions, site.shape.size, self._room(site))
+        first = context.untried_value if self.initial_reward is None else self.initial_reward
+        rewards = constant_weights(context.shape, context.width, first, owner)
+        columns = empty_columns(context.actions, context.shape.size, self._room(context))
         return SparsePart(
-            np.repeat(rewards[None], site.actions, axis=0),
+            np.repeat(rewards[None], context.actions, axis=0),
             traced(columns) if adapts(self.step) else columns,
-            as_step_size(self.step).build_listed(site),
+            as_step_size(self.step).build_listed(context),
             self.threshold,
         )
 
-    def _room(self, site: Site) -> int:
+    def _room(self, context: BuildContext) -> int:
         """No column has more entries than there are features."""
-        return min(self.capacity, site.shape.size)
+        return min(self.capacity, context.shape.size)

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.interfaces import Model, Site
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.vectors import (
     Binary,
     BinaryTable,
     Weighted,
     WeightedTable,
     empty_state,
-    outlook,
+    state_value,
 )
 from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, function, load
 from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
@@ -42,14 +42,14 @@ def _(model, transition):
 @function
 def expected_outlook(model, state, action, weights, discount):
     """Σ p(s' | s, a) [r + γ · the outlook of s']."""
-    number, phase, total = state.place[0], model.now[PHASE], 0.0
+    number, phase, total = state.state_index[0], model.now[PHASE], 0.0
     for o in range(model.successors.shape[2]):
         probability = model.probabilities[phase, number, action, o]
         total += probability * model.rewards[phase, number, action, o]
         successor = model.successors[number, action, o]
         if successor != END:
             load(model.features, successor, model.successor)
-            total += probability * discount * outlook(weights, model.successor)
+            total += probability * discount * state_value(weights, model.successor)
     return total
 
 
@@ -70,13 +70,13 @@ class TrueModel(Model):
 
     learns = False
 
-    def build(self, site: Site) -> TruePart:
-        table = finite_mdp(site, "TrueModel").outcomes
+    def build(self, context: BuildContext) -> TruePart:
+        table = finite_mdp(context, "TrueModel").outcomes
         return TruePart(
             table.probabilities.copy(),
             table.rewards.copy(),
             table.successors.copy(),
-            feature_table(site),
-            empty_state(site.shape),
-            phase_now(site),
+            feature_table(context),
+            empty_state(context.shape),
+            phase_now(context),
         )

@@ -21,29 +21,29 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Model, Shape, Site
+from expectant.core.interfaces import BuildContext, Model, Shape
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, instance_of
-from expectant.core.vectors import Weighted, dot, empty_state, outlook
+from expectant.core.vectors import Weighted, dot, empty_state, state_value
 from expectant.core.verbs import (
     add_expected,
-    answering,
     backed_up_action_value,
     backed_up_value,
     begin,
-    break_off,
-    came_from,
+    expected_next_state,
     fit,
-    follow,
-    foresee,
     function,
-    imagine,
     index,
-    notice,
+    next_predecessor,
+    on_transition,
+    on_truncation,
+    on_value_update,
     pass_on,
+    predecessor,
+    sample_next,
     size,
-    trace_back,
+    unwrapped,
     value,
     with_predecessors,
 )
@@ -65,14 +65,14 @@ pass_on(
     "model",
     fit,
     add_expected,
-    foresee,
-    imagine,
-    follow,
-    trace_back,
-    came_from,
+    expected_next_state,
+    sample_next,
+    on_value_update,
+    next_predecessor,
+    predecessor,
     begin,
-    break_off,
-    answering,
+    on_truncation,
+    unwrapped,
 )
 
 
@@ -87,14 +87,14 @@ def bonus_for(curious, state, action):
     return curious.bonus * total / weight if weight > 0.0 else 0.0
 
 
-@notice.register(CuriousPart)
+@on_transition.register(CuriousPart)
 def _(curious, transition):
     """Another step has passed, in which one action was tried with some features."""
     curious.clock[0] += 1
     for n in range(size(transition.state)):
         if value(transition.state, n) != 0.0:
             curious.tried[transition.action, index(transition.state, n)] = curious.clock[0]
-    notice(curious.model, transition)
+    on_transition(curious.model, transition)
 
 
 @backed_up_value.register(CuriousPart)
@@ -129,8 +129,8 @@ class ExplorationBonus(Model):
         return self.model.predicts_means
 
     @property
-    def imagines(self) -> str:  # type: ignore[override]
-        return self.model.imagines
+    def rolls_out(self) -> str:  # type: ignore[override]
+        return self.model.rolls_out
 
     @property
     def linear(self) -> bool:  # type: ignore[override]
@@ -144,9 +144,9 @@ class ExplorationBonus(Model):
     def learns(self) -> bool:
         return self.model.learns
 
-    def build(self, site: Site) -> CuriousPart:
-        tried = zeros((site.actions, site.width), np.int64)
-        return CuriousPart(self.model.build(site), tried, np.zeros(1, np.int64), self.kappa)
+    def build(self, context: BuildContext) -> CuriousPart:
+        tried = zeros((context.actions, context.width), np.int64)
+        return CuriousPart(self.model.build(context), tried, np.zeros(1, np.int64), self.kappa)
 
 
 class MaintainedPart(NamedTuple):
@@ -180,12 +180,12 @@ def _(maintained, state, action, weights, discount):
     return dot(state, maintained.lookahead[action])
 
 
-@answering.register(MaintainedPart)
+@unwrapped.register(MaintainedPart)
 def _(maintained):
     return maintained.model
 
 
-@follow.register(MaintainedPart)
+@on_value_update.register(MaintainedPart)
 def _(maintained, state, change, discount):
     lookahead, transposed = maintained.lookahead, maintained.transposed
     for action in range(lookahead.shape[0]):
@@ -224,7 +224,7 @@ class AtMeanPart(NamedTuple):
     nothing: np.ndarray
 
 
-pass_on(AtMeanPart, "model", answering, fit, notice, imagine, begin, break_off)
+pass_on(AtMeanPart, "model", unwrapped, fit, on_transition, sample_next, begin, on_truncation)
 
 
 @backed_up_value.register(AtMeanPart)
@@ -232,18 +232,18 @@ def _(at_mean, state, action, weights, discount):
     """r(s, a) + γ v̂(s̄(s, a)); with a general episodic model r + γ (1 − β) v̂(ŝ), as EVI has it."""
     model, mean = at_mean.model, at_mean.mean
     reward = backed_up_value(model, state, action, at_mean.nothing, 0.0)
-    alive = foresee(model, state, action, mean.values)
-    return reward + discount * alive * outlook(weights, mean)
+    alive = expected_next_state(model, state, action, mean.values)
+    return reward + discount * alive * state_value(weights, mean)
 
 
-def at_mean(model: object, site: Site) -> AtMeanPart:
+def at_mean(model: object, context: BuildContext) -> AtMeanPart:
     """Let a model that knows means be asked with values of any kind."""
-    mean = empty_state(_all_features(site))
-    active = np.arange(site.shape.size)
+    mean = empty_state(_all_features(context))
+    active = np.arange(context.shape.size)
     return AtMeanPart(
-        model, Weighted(active, np.zeros(site.width), mean.place), np.zeros(site.width)
+        model, Weighted(active, np.zeros(context.width), mean.state_index), np.zeros(context.width)
     )
 
 
-def _all_features(site: Site) -> Shape:
-    return Shape(site.shape.size, site.shape.size, True)
+def _all_features(context: BuildContext) -> Shape:
+    return Shape(context.shape.size, context.shape.size, True)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Domain, Option, Site
+from expectant.core.interfaces import BuildContext, Domain, Option
 from expectant.core.rules import Rule, between, flag, number, whole
-from expectant.core.verbs import place, policy_of, stop_of
+from expectant.core.verbs import policy_of, state_index, stop_of
 from expectant.exact.options import solve_subtask
 from expectant.features.table import numbered_states
 
@@ -26,12 +26,12 @@ class TableOptionsPart(NamedTuple):
 @policy_of.register(TableOptionsPart)
 def _(options, number, state, probabilities):
     for action in range(probabilities.shape[0]):
-        probabilities[action] = options.policies[number, state.place[0], action]
+        probabilities[action] = options.policies[number, state.state_index[0], action]
 
 
 @stop_of.register(TableOptionsPart)
 def _(options, number, state):
-    return options.stops[number, state.place[0]]
+    return options.stops[number, state.state_index[0]]
 
 
 def _chances(value: object) -> np.ndarray:
@@ -96,27 +96,29 @@ class TableOption(Option):
         return np.eye(max(actions, int(given.max()) + 1))[given]
 
     @classmethod
-    def build_together(cls, options: Sequence[TableOption], site: Site) -> TableOptionsPart:
-        states = numbered_states(site.domain, cls.__name__)
-        if type(site.domain_part) not in place.implementations:
+    def build_together(
+        cls, options: Sequence[TableOption], context: BuildContext
+    ) -> TableOptionsPart:
+        states = numbered_states(context.domain, cls.__name__)
+        if type(context.domain_part) not in state_index.implementations:
             raise ValueError(
-                "TableOption: needs a domain that tells the number of its state (verb 'place'), "
-                f"{type(site.domain).__name__} does not; write an option that looks at features"
+                "TableOption: needs a domain that numbers its states (verb 'state_index'), "
+                f"{type(context.domain).__name__} does not; write an option that looks at features"
             )
         for position, found in enumerate(options):
-            shape = found.table(site.actions).shape
-            if shape != (states, site.actions):
+            shape = found.table(context.actions).shape
+            if shape != (states, context.actions):
                 raise ValueError(
                     f"TableOption: policy of option {position} must be for {states} states and "
-                    f"{site.actions} actions, got {shape}"
+                    f"{context.actions} actions, got {shape}"
                 )
         return TableOptionsPart(
-            np.stack([found.table(site.actions) for found in options]),
+            np.stack([found.table(context.actions) for found in options]),
             np.array([found.stop for found in options]),
         )
 
-    def build(self, site: Site) -> TableOptionsPart:
-        return self.build_together([self], site)
+    def build(self, context: BuildContext) -> TableOptionsPart:
+        return self.build_together([self], context)
 
 
 class OneStep(Option):
@@ -132,9 +134,9 @@ class OneStep(Option):
     def only_action(self) -> int:
         return self.action
 
-    def build(self, site: Site) -> TableOptionsPart:
-        states = numbered_states(site.domain, "OneStep")
-        return TableOption((self.action,) * states, (1.0,) * states).build(site)
+    def build(self, context: BuildContext) -> TableOptionsPart:
+        states = numbered_states(context.domain, "OneStep")
+        return TableOption((self.action,) * states, (1.0,) * states).build(context)
 
 
 class BestOption(Option):
@@ -163,11 +165,15 @@ class BestOption(Option):
         return TableOption(found.policy, found.stop)
 
     @classmethod
-    def build_together(cls, options: Sequence[BestOption], site: Site) -> TableOptionsPart:
-        return TableOption.build_together([_solved(each, site.domain) for each in options], site)
+    def build_together(
+        cls, options: Sequence[BestOption], context: BuildContext
+    ) -> TableOptionsPart:
+        return TableOption.build_together(
+            [_solved(each, context.domain) for each in options], context
+        )
 
-    def build(self, site: Site) -> TableOptionsPart:
-        return self.build_together([self], site)
+    def build(self, context: BuildContext) -> TableOptionsPart:
+        return self.build_together([self], context)
 
 
 @lru_cache  # every run asks

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.interfaces import Site
+from expectant.core.interfaces import BuildContext
 from expectant.core.memory import zeros
 from expectant.core.reductions import add_to_row, dot_row
 from expectant.core.updates import (
@@ -36,10 +36,10 @@ from expectant.core.verbs import (
     duration,
     fit_options,
     function,
-    imagine,
     load,
     pass_on,
     policy_of,
+    sample_next,
     stop_of,
 )
 from expectant.domains.finite import finite_mdp, phase_now
@@ -172,7 +172,7 @@ def _(models, state, option, weights, amount):
     add_columns(models.rows, option, state, weights, amount)
 
 
-@imagine.register(LinearOptionsPart)
+@sample_next.register(LinearOptionsPart)
 def _(models, state, option, successor):
     clear_trace(models.work[0])
     add_columns(models.rows, option, state, models.work[0], 1.0)
@@ -196,7 +196,7 @@ class UniversalOptionsPart(NamedTuple):
     pays: np.ndarray
 
 
-pass_on(UniversalOptionsPart, "linear", add_expected, duration, imagine, begin)
+pass_on(UniversalOptionsPart, "linear", add_expected, duration, sample_next, begin)
 
 
 @function
@@ -287,11 +287,13 @@ def _(models, state, option):
     return models.durations[row_of(models.model, state, option)]
 
 
-def exact_models(options: object, count: int, site: Site, discount: float) -> ExactOptionsPart:
+def exact_models(
+    options: object, count: int, context: BuildContext, discount: float
+) -> ExactOptionsPart:
     """The models of so many options in all phases, with the discount inside."""
-    mdp = finite_mdp(site, OWNER)
-    policies, stops, vectors = _written_out(options, count, mdp.states, site)
-    expected = zeros((mdp.phases, mdp.states, count, site.width))
+    mdp = finite_mdp(context, OWNER)
+    policies, stops, vectors = _written_out(options, count, mdp.states, context)
+    expected = zeros((mdp.phases, mdp.states, count, context.width))
     rewards, durations = zeros(expected.shape[:3]), zeros(expected.shape[:3])
     for phase in range(mdp.phases):
         for option in range(count):
@@ -301,25 +303,25 @@ def exact_models(options: object, count: int, site: Site, discount: float) -> Ex
             rewards[phase, :, option] = found[0]
             expected[phase, :, option] = found[1] @ vectors
     model = ExactPart(
-        expected.reshape(-1, site.width),
+        expected.reshape(-1, context.width),
         rewards.ravel(),
         mdp.states,
         count,
-        phase_now(site),
+        phase_now(context),
     )
     return ExactOptionsPart(model, durations.ravel())
 
 
 def _written_out(
-    options: object, count: int, states: int, site: Site
+    options: object, count: int, states: int, context: BuildContext
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Policies (n, S, A) and stopping (n, S) in every state, and the states' features (S, D)."""
-    table, state = feature_table(site), empty_state(site.shape)
-    policies = zeros((count, states, site.actions))
-    stops, vectors = zeros((count, states)), zeros((states, site.width))
+    table, state = feature_table(context), empty_state(context.shape)
+    policies = zeros((count, states, context.actions))
+    stops, vectors = zeros((count, states)), zeros((states, context.width))
     for number in range(states):
         load(table, number, state)
-        vectors[number] = dense(state, site.width)
+        vectors[number] = dense(state, context.width)
         for option in range(count):
             policy_of(options, option, state, policies[option, number])
             stops[option, number] = stop_of(options, option, state)

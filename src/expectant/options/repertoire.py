@@ -14,23 +14,23 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Buildable, Model, Option, Site
+from expectant.core.interfaces import Buildable, BuildContext, Model, Option
 from expectant.core.rules import Rule, at_least, between, flag, one_of
 from expectant.core.verbs import (
     add_expected,
-    answering,
     backed_up_value,
     begin,
-    break_off,
-    came_from,
     duration,
     fit,
-    imagine,
     learn_options,
+    next_predecessor,
+    on_truncation,
     pass_on,
     policy_of,
+    predecessor,
+    sample_next,
     stop_of,
-    trace_back,
+    unwrapped,
 )
 from expectant.options.models import exact_models, learned_models
 
@@ -70,14 +70,14 @@ def _(options, state, rng):
     begin(options.rest, state, rng)
 
 
-def build_options(options: Sequence[Option], site: Site) -> object:
+def build_options(options: Sequence[Option], context: BuildContext) -> object:
     """One part for all, in their order; neighbours of one kind share their arrays."""
     built: list[tuple[int, object]] = []
     for _, group in groupby(options, type):
         found = list(group)
-        together = found[0].build_together(found, site)
+        together = found[0].build_together(found, context)
         if together is None:
-            built += [(1, option.build(site)) for option in found]
+            built += [(1, option.build(context)) for option in found]
         else:
             built.append((len(found), together))
     (_, joined), *before = reversed(built)
@@ -100,7 +100,7 @@ class ChoicesPart(NamedTuple):
     rate: np.ndarray
 
 
-pass_on(ChoicesPart, "model", fit, trace_back, came_from, break_off)
+pass_on(ChoicesPart, "model", fit, next_predecessor, predecessor, on_truncation)
 
 
 @backed_up_value.register(ChoicesPart)
@@ -136,16 +136,16 @@ def _(choices, state, action):
     return duration(choices.extended, state, action - choices.actions)
 
 
-@imagine.register(ChoicesPart)
+@sample_next.register(ChoicesPart)
 def _(choices, state, action, successor):
     if action < choices.actions:
-        return imagine(choices.model, state, action, successor)
-    return imagine(choices.extended, state, action - choices.actions, successor)
+        return sample_next(choices.model, state, action, successor)
+    return sample_next(choices.extended, state, action - choices.actions, successor)
 
 
-@answering.register(ChoicesPart)
+@unwrapped.register(ChoicesPart)
 def _(choices):
-    return choices._replace(model=answering(choices.model))
+    return choices._replace(model=unwrapped(choices.model))
 
 
 @begin.register(ChoicesPart)
@@ -197,21 +197,21 @@ class Repertoire(Buildable):
         """The options that are not just an action, which the agent has already."""
         return tuple(found for found in self.options if found.only_action < 0)
 
-    def at(self, site: Site) -> Site:
+    def at(self, context: BuildContext) -> BuildContext:
         """The site of the actions' own model."""
-        return dataclasses.replace(site, actions=site.domain.actions)
+        return dataclasses.replace(context, actions=context.domain.actions)
 
-    def build_around(self, model: Model, site: Site, discount: float) -> ChoicesPart:
+    def build_around(self, model: Model, context: BuildContext, discount: float) -> ChoicesPart:
         """A model of actions and options; ``site`` counts options as actions."""
-        own, count = self.at(site), len(self.extended)
+        own, count = self.at(context), len(self.extended)
         options = build_options(self.extended, own)
         if self.models == "exact":
             extended: object = exact_models(options, count, own, discount)
         else:
-            step = self.step / site.shape.active
+            step = self.step / context.shape.active
             extended = learned_models(
-                count, site.shape.size, site.width, own.actions, step, self.trace, self.bounded,
-                universal=self.models == "universal",
+                count, context.shape.size, context.width, own.actions, step, self.trace,
+                self.bounded, universal=self.models == "universal",
             )  # fmt: skip
         return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Option, Site
+from expectant.core.interfaces import BuildContext, Option
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, between, flag, number, whole
 from expectant.core.updates import (
@@ -196,13 +196,16 @@ class Subtask(Option, abstract=True):
         return False
 
     @classmethod
-    def build_together(cls, options: Sequence[Subtask], site: Site) -> SubtaskOptionsPart:
+    def build_together(
+        cls, options: Sequence[Subtask], context: BuildContext
+    ) -> SubtaskOptionsPart:
         for found in options:
-            if found.feature >= site.shape.size:
+            if found.feature >= context.shape.size:
                 raise ValueError(
-                    f"{cls.__name__}: feature must be below {site.shape.size}, got {found.feature}"
+                    f"{cls.__name__}: feature must be below {context.shape.size}, "
+                    f"got {found.feature}"
                 )
-        count, width, actions = len(options), site.width, site.actions
+        count, width, actions = len(options), context.width, context.actions
         steps = [(found.step, found.policy_step) for found in options]
         traces = [(found.trace,) for found in options]
         return SubtaskOptionsPart(
@@ -212,15 +215,15 @@ class Subtask(Option, abstract=True):
             np.array([found.bonus for found in options]),
             np.array([found.respects for found in options]),
             np.array([found.stops_anywhere for found in options]),
-            np.hstack([np.array(steps) / site.shape.active, np.array(traces)]),
+            np.hstack([np.array(steps) / context.shape.active, np.array(traces)]),
             zeros(width),
             zeros((count, width)),
             zeros((count, actions, width)),
             zeros(actions),
         )
 
-    def build(self, site: Site) -> SubtaskOptionsPart:
-        return self.build_together([self], site)
+    def build(self, context: BuildContext) -> SubtaskOptionsPart:
+        return self.build_together([self], context)
 
 
 class RewardRespecting(Subtask):

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Site
+from expectant.core.interfaces import BuildContext
 from expectant.core.memory import full, zeros
 from expectant.core.rules import Rule, at_least, flag
 from expectant.core.verbs import (
@@ -21,10 +21,10 @@ from expectant.core.verbs import (
     function,
     index,
     mean_rate,
-    moved_by,
     rate,
     size,
     value,
+    value_change,
 )
 from expectant.step_sizes.step_size import PER, StepSize, squared_length
 
@@ -171,7 +171,7 @@ def _(step, row, state):
     return effective_step(step, row, state) / length if length > 0.0 else 0.0
 
 
-@moved_by.register(AdaptivePart)
+@value_change.register(AdaptivePart)
 def _(step, row, state, error):
     return effective_step(step, row, state) * error
 
@@ -193,31 +193,31 @@ class _Adaptive(StepSize, abstract=True):
     def scaled(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)
 
-    def _rates(self, site: Site, rows: int) -> np.ndarray:
-        return full((rows, site.width), self.initial_step * self.share(site))
+    def _rates(self, context: BuildContext, rows: int) -> np.ndarray:
+        return full((rows, context.width), self.initial_step * self.share(context))
 
-    def _peaks(self, site: Site, rows: int) -> np.ndarray:
-        return zeros((rows, site.width))
+    def _peaks(self, context: BuildContext, rows: int) -> np.ndarray:
+        return zeros((rows, context.width))
 
     def _facts(self) -> tuple[float, float, bool]:
         raise NotImplementedError
 
-    def build(self, site: Site, rows: int) -> AdaptivePart:
-        rates = self._rates(site, rows)
+    def build(self, context: BuildContext, rows: int) -> AdaptivePart:
+        rates = self._rates(context, rows)
         return AdaptivePart(
-            rates, np.zeros_like(rates), self._peaks(site, rows), np.ones(1), *self._facts()
+            rates, np.zeros_like(rates), self._peaks(context, rows), np.ones(1), *self._facts()
         )
 
-    def build_columns(self, site: Site) -> AdaptiveColumnsPart:
-        rates = self._rates(site, site.actions)
-        traces = zeros((site.actions, site.shape.size, site.width))
-        peaks = self._peaks(site, site.actions)
+    def build_columns(self, context: BuildContext) -> AdaptiveColumnsPart:
+        rates = self._rates(context, context.actions)
+        traces = zeros((context.actions, context.shape.size, context.width))
+        peaks = self._peaks(context, context.actions)
         return AdaptiveColumnsPart(
             rates, traces, np.zeros_like(rates), peaks, np.ones(1), *self._facts()
         )
 
-    def build_listed(self, site: Site) -> AdaptiveListsPart:
-        rates, peaks = self._rates(site, site.actions), self._peaks(site, site.actions)
+    def build_listed(self, context: BuildContext) -> AdaptiveListsPart:
+        rates, peaks = self._rates(context, context.actions), self._peaks(context, context.actions)
         return AdaptiveListsPart(rates, np.zeros_like(rates), peaks, np.ones(1), *self._facts())
 
 
@@ -233,8 +233,8 @@ class IDBD(_Adaptive):
     per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
-    def _peaks(self, site: Site, rows: int) -> np.ndarray:
-        return zeros((0, site.width))
+    def _peaks(self, context: BuildContext, rows: int) -> np.ndarray:
+        return zeros((0, context.width))
 
     def _facts(self) -> tuple[float, float, bool]:
         return self.meta_step, 1.0, self.bounded

@@ -13,18 +13,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Buildable, Site
+from expectant.core.interfaces import Buildable, BuildContext
 from expectant.core.rules import Rule, at_least, flag, one_of
 from expectant.core.verbs import (
     adapt,
     adapt_columns,
     function,
     mean_rate,
-    moved_by,
     rate,
     size,
     tick,
     value,
+    value_change,
 )
 
 
@@ -50,21 +50,21 @@ class StepSize(Buildable, abstract=True):
         """Return the same step size, starting at a multiple of its size."""
         raise NotImplementedError
 
-    def share(self, site: Site) -> float:
+    def share(self, context: BuildContext) -> float:
         """The share of one active feature."""
-        return 1.0 / site.shape.active if self.per == "total" else 1.0
+        return 1.0 / context.shape.active if self.per == "total" else 1.0
 
-    def build(self, site: Site, rows: int) -> object:
+    def build(self, context: BuildContext, rows: int) -> object:
         """Build what moves ``rows`` rows of weights."""
         raise NotImplementedError
 
-    def build_columns(self, site: Site) -> object:
+    def build_columns(self, context: BuildContext) -> object:
         """Build what moves the columns of a linear model."""
-        return self.build(site, site.actions)
+        return self.build(context, context.actions)
 
-    def build_listed(self, site: Site) -> object:
+    def build_listed(self, context: BuildContext) -> object:
         """Build what moves the columns of a sparse model."""
-        return self.build_columns(site)
+        return self.build_columns(context)
 
 
 @adapt.register(float)
@@ -87,7 +87,7 @@ def _(step, row, state):
     return step
 
 
-@moved_by.register(float)
+@value_change.register(float)
 def _(step, row, state, error):
     return step * error * squared_length(state)
 
@@ -108,7 +108,7 @@ def move_by_present(part_type: type) -> None:
     def _(step, row, state):
         return step.present[0]
 
-    @moved_by.register(part_type)
+    @value_change.register(part_type)
     def _(step, row, state, error):
         return step.present[0] * error * squared_length(state)
 
@@ -152,12 +152,12 @@ class Fixed(StepSize):
     def scaled(self, factor: float) -> Self:
         return self.replace(step=self.step * factor)
 
-    def per_feature(self, site: Site) -> float:
+    def per_feature(self, context: BuildContext) -> float:
         """The step that the update multiplies a feature with."""
-        return self.step / site.shape.active if self.per == "total" else self.step
+        return self.step / context.shape.active if self.per == "total" else self.step
 
-    def build(self, site: Site, rows: int) -> BoundedPart | float:
-        step = self.per_feature(site)
+    def build(self, context: BuildContext, rows: int) -> BoundedPart | float:
+        step = self.per_feature(context)
         return BoundedPart(step, np.full(1, step)) if self.bounded else step
 
 
@@ -222,8 +222,8 @@ class Decaying(StepSize):
     def scaled(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)
 
-    def build(self, site: Site, rows: int) -> DecayingPart:
-        step = self.initial_step * self.share(site)
+    def build(self, context: BuildContext, rows: int) -> DecayingPart:
+        step = self.initial_step * self.share(context)
         return DecayingPart(
             step, self.offset, self.power, self.bounded, np.zeros(1, np.int64), np.full(1, step)
         )
@@ -257,6 +257,6 @@ def without_adapting(step: float | StepSize) -> float | StepSize:
     return Fixed(initial.initial_step, per=initial.per)
 
 
-def build_step(step: float | StepSize, site: Site, rows: int = 1) -> object:
+def build_step(step: float | StepSize, context: BuildContext, rows: int = 1) -> object:
     """Build what an update of ``rows`` rows of weights moves by: a number, or a part."""
-    return as_step_size(step).build(site, rows)
+    return as_step_size(step).build(context, rows)

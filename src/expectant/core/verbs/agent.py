@@ -8,19 +8,19 @@ from expectant.core.dispatch import optional, plain, verb
 
 __all__ = [
     "act",
+    "active_option",
     "back_up",
     "begin",
-    "behave",
-    "break_off",
-    "followed",
+    "behaviour_policy",
+    "breaks_ties_at_random",
     "improve",
+    "inner_agent",
     "learn",
+    "on_truncation",
     "plan",
     "policy",
     "preference",
     "roll_out",
-    "shares_ties",
-    "wrapped",
 ]
 
 
@@ -30,7 +30,7 @@ def act(agent, state, rng):
 
 
 @verb
-def behave(agent, state, probabilities):
+def behaviour_policy(agent, state, probabilities):
     """Write the probability with which :func:`act` chooses every action, what it explores included.
 
     Needed of agents that learn about options, from what they do themselves.
@@ -43,7 +43,7 @@ def preference(agent, state, action):
 
 
 @optional
-def shares_ties(agent):
+def breaks_ties_at_random(agent):
     """Whether actions that are preferred alike are drawn from; else the first of them is taken."""
     return True
 
@@ -77,12 +77,12 @@ def improve(update, model, actions, weights, state, discount, step, rate):
 def begin(agent, state, rng):
     """An episode begins in ``state``: forget what belongs to the last one, such as traces.
 
-    A planning agent passes this and :func:`break_off` on to its model and its backups.
+    A planning agent passes this and :func:`on_truncation` on to its model and its backups.
     """
 
 
 @optional
-def break_off(agent, state, rng):
+def on_truncation(agent, state, rng):
     """The episode was cut off in ``state``, after its last transition was learned from.
 
     That is not a termination: ``state`` has a value.
@@ -102,12 +102,12 @@ def plan(agent, rng):
 
 
 @plain
-def followed(agent: object) -> int:
+def active_option(agent: object) -> int:
     """The number of the option that an agent follows at present, −1 while it follows none."""
     return -1
 
 
 @plain
-def wrapped(agent: object) -> object:
+def inner_agent(agent: object) -> object:
     """The agent that values and plans: itself, or the one inside what carries its choices out."""
     return agent

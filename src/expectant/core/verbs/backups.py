@@ -6,17 +6,17 @@ from expectant.core.dispatch import optional, verb
 
 __all__ = [
     "age",
-    "changed",
-    "changed_action",
+    "can_draw",
     "draw",
-    "grown",
+    "free_capacity",
+    "grow",
+    "has_more_draws",
     "load_successor",
+    "on_action_priority",
+    "on_priority",
     "relabel",
     "remember",
-    "room",
-    "stored",
-    "unfinished",
-    "waiting",
+    "stored_transition",
 ]
 
 
@@ -31,7 +31,7 @@ def draw(backups, state, rng):
 
 
 @optional
-def changed(backups, state, moved, left):
+def on_priority(backups, state, moved, left):
     """Take note that an update moved the value of ``state`` by ``moved`` and left an error there.
 
     Agents tell of every value update: of a real one before its transition is remembered, of a
@@ -40,29 +40,29 @@ def changed(backups, state, moved, left):
 
 
 @optional
-def unfinished(backups):
+def has_more_draws(backups):
     """Whether the present planning step goes on with another draw."""
     return False
 
 
 @optional
-def waiting(backups):
+def can_draw(backups):
     """Whether there is anything to plan from; while there is not, no planning step is made."""
     return True
 
 
 @optional
-def changed_action(backups, weights, state, action, moved, error, discount):
-    """As :func:`changed`, of one action's value: an update found ``error`` and moved it so far.
+def on_action_priority(backups, weights, state, action, moved, error, discount):
+    """As :func:`on_priority`, of one action's value: an update found ``error`` and moved it so far.
 
     ``weights`` (A, D) are those of all actions, after the update. Distributions that rank states
     are told that the other actions may still be as wrong.
     """
-    changed(backups, state, moved, error)
+    on_priority(backups, state, moved, error)
 
 
 @optional
-def stored(backups, slot):
+def stored_transition(backups, slot):
     """(action, reward, alive) of a stored transition; never asked where none are stored."""
     return 0, 0.0, 1.0
 
@@ -84,12 +84,12 @@ def relabel(backups, domain):
 
 
 @optional
-def room(part):
+def free_capacity(part):
     """How many transitions can still be taken in before arrays must grow."""
     return 1
 
 
 @optional
-def grown(part):
+def grow(part):
     """The same part with room for more (called from Python, never compiled)."""
     return part

@@ -5,14 +5,14 @@ from __future__ import annotations
 from expectant.core.dispatch import optional, verb
 
 __all__ = [
-    "cut",
     "observation",
     "outcome",
     "phase",
-    "place",
     "reset",
     "reward_now",
+    "state_index",
     "step",
+    "truncated",
 ]
 
 
@@ -32,7 +32,7 @@ def observation(domain):
 
 
 @optional
-def place(domain):
+def state_index(domain):
     """The number of the environment's own state, for exact models; −1 where there is none."""
     return -1
 
@@ -44,7 +44,7 @@ def phase(domain):
 
 
 @optional
-def cut(domain):
+def truncated(domain):
     """Whether the domain breaks the episode off here, which is not a termination."""
     return False
 

@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from expectant.core.dispatch import Verb, plain
-from expectant.core.verbs.backups import grown
+from expectant.core.verbs.backups import grow
 from expectant.core.verbs.features import encode, save
 
 if TYPE_CHECKING:
     from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable
 
 __all__ = [
+    "count_backups",
+    "count_evicted",
     "encode_all",
-    "evicted",
     "pass_on",
-    "planned",
     "with_predecessors",
     "without_planning",
 ]
 
 
 @plain
-def evicted(part: tuple[object, ...]) -> int:
+def count_evicted(part: tuple[object, ...]) -> int:
     """How much a part has given up because there was no room for it; people are told of it.
 
     A part that does not implement the verb answers for the parts in it.
     """
-    return sum(evicted(item) for item in part if isinstance(item, tuple))
+    return sum(count_evicted(item) for item in part if isinstance(item, tuple))
 
 
 @plain
-def planned(part: tuple[object, ...]) -> int:
+def count_backups(part: tuple[object, ...]) -> int:
     """How many backups a part has drawn; one that does not count them asks the parts in it."""
-    return sum(planned(item) for item in part if isinstance(item, tuple))
+    return sum(count_backups(item) for item in part if isinstance(item, tuple))
 
 
 @plain
@@ -52,7 +52,7 @@ def encode_all(
     """
     for number in range(states):
         encode(features, np.array([number]), -1, state)
-        state.place[0] = number
+        state.state_index[0] = number
         save(table, number, state)
 
 
@@ -101,5 +101,5 @@ def _pass_on(part_type: Any, field: str, verb: Verb[object]) -> None:
     # Compiled, one function with *arguments would pack them into a tuple, which is slower.
     by_count = (pass_none, pass_one, pass_two, pass_three, pass_four)
     arguments = len(inspect.signature(verb).parameters) - 1
-    returns_part = verb in (grown, without_planning)
+    returns_part = verb in (grow, without_planning)
     verb.register(part_type)(rebuild if returns_part else by_count[arguments])

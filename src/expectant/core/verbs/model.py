@@ -6,18 +6,18 @@ from expectant.core.dispatch import optional, verb
 
 __all__ = [
     "add_expected",
-    "answering",
     "backed_up_action_value",
     "backed_up_value",
-    "came_from",
     "draw_outcome",
     "duration",
+    "expected_next_state",
     "fit",
-    "follow",
-    "foresee",
-    "imagine",
-    "notice",
-    "trace_back",
+    "next_predecessor",
+    "on_transition",
+    "on_value_update",
+    "predecessor",
+    "sample_next",
+    "unwrapped",
 ]
 
 
@@ -42,7 +42,7 @@ def draw_outcome(model, state, action, successor, rng):
 
 
 @verb
-def imagine(model, state, action, successor):
+def sample_next(model, state, action, successor):
     """Write a next state to plan on from into ``successor``; returns alive, 0.0 at the end."""
 
 
@@ -52,7 +52,7 @@ def add_expected(model, state, action, weights, amount):
 
 
 @optional
-def foresee(model, state, action, expected):
+def expected_next_state(model, state, action, expected):
     """Write the mean next state into ``expected`` (D,); returns how likely there is one at all.
 
     A zero-terminal model counts the end as zeros in its s̄, so that there always is one.
@@ -64,7 +64,7 @@ def foresee(model, state, action, expected):
 
 
 @verb
-def trace_back(model, feature, link):
+def next_predecessor(model, feature, link):
     """The next entry of row ``feature`` of the F_a that is not zero; after −1 it is the first.
 
     Links are the model's own numbers for its entries; −1 says that there are no more.
@@ -72,8 +72,8 @@ def trace_back(model, feature, link):
 
 
 @verb
-def came_from(model, feature, link):
-    """(j, F^{ij}) of an entry of row i, found by :func:`trace_back`: feature i may follow j."""
+def predecessor(model, feature, link):
+    """(j, F^{ij}) of an entry that :func:`next_predecessor` found: feature i may follow j."""
 
 
 @optional
@@ -83,17 +83,17 @@ def duration(model, state, action):
 
 
 @optional
-def notice(model, transition):
+def on_transition(model, transition):
     """Take note of a real transition, which is told once, however often it is fitted."""
 
 
 @optional
-def follow(model, state, change, discount):
+def on_value_update(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
 
 @optional
-def answering(model):
+def unwrapped(model):
     """The model that answers for any weights, and without drawing (called from Python).
 
     One that draws its answers, or keeps them for the agent's own weights, names what is behind it.

@@ -9,9 +9,9 @@ __all__ = [
     "adapt_columns",
     "adapt_listed",
     "mean_rate",
-    "moved_by",
     "rate",
     "tick",
+    "value_change",
 ]
 
 
@@ -47,5 +47,5 @@ def mean_rate(step, row, state):
 
 
 @verb
-def moved_by(step, row, state, error):
+def value_change(step, row, state, error):
     """How far that update moves wᵀs."""

@@ -23,7 +23,7 @@ from expectant.analysis.selection import pick, setting_means
 from expectant.analysis.verdicts import AT_LEAST, floored
 from expectant.experiments.claims import judge_claims
 from expectant.experiments.study import read_study
-from expectant.experiments.trials import Cell
+from expectant.experiments.trials import Trial
 
 STUDY = read_study(Path(__file__).parent)
 CLAIM, AT_BEST = 22, ("5a", "5b")  # that printed steps are the best; figures judged at the best
@@ -35,7 +35,7 @@ CLOSE = 1.5  # factor below which two values of a grid tell nothing new
 Steps = dict[str, float]
 
 
-def largest_step(name: str, cell: Cell) -> float:
+def largest_step(name: str, cell: Trial) -> float:
     """The step that removes an error at once, beyond which it overshoots; a policy's has none."""
     active = cell.features.shape(cell.domain).active
     return 1.0 if name == "policy_step" else 1.0 / (active * factor_of(name, cell.agent))
@@ -55,7 +55,7 @@ def with_steps(agent: Any, steps: Steps) -> Any:
     return agent.replace(**changed)
 
 
-def list_settings(cell: Cell) -> list[Steps]:
+def list_settings(cell: Trial) -> list[Steps]:
     """List the printed step sizes of an agent, then all others of the grid."""
     names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(cell.agent, n)]
     names += ["model_step"] if getattr(cell.agent, "model", None) == "expectation" else []
@@ -68,14 +68,14 @@ def list_settings(cell: Cell) -> list[Steps]:
     return [printed, *(steps for steps in settings if steps != printed)]
 
 
-def is_at_edge(name: str, value: float, settings: list[Steps], cell: Cell) -> bool:
+def is_at_edge(name: str, value: float, settings: list[Steps], cell: Trial) -> bool:
     """True if there may be better steps beyond an end of the grid."""
     tried = [steps[name] for steps in settings]
     useful = name == "policy_step" or CLOSE * value <= largest_step(name, cell)
     return value == min(tried) or (value == max(tried) and useful)
 
 
-def run_agents(cell: Cell, agents: dict[str, Any], runs: int, out: Path) -> ex.analysis.Panel:
+def run_agents(cell: Trial, agents: dict[str, Any], runs: int, out: Path) -> ex.analysis.Panel:
     """Run agents in the domain, features and length of a cell, as one sweep."""
     sweep = ex.Sweep(
         name=cell.experiment, domain=cell.domain, features=cell.features, agents=agents, runs=runs,
@@ -91,7 +91,7 @@ def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> n
     return np.stack([curve.mean(axis=1) for curve in curves])
 
 
-def tune(cells: list[Cell], named_set: str, runs: int, out: Path) -> list[dict[str, Any]]:
+def tune(cells: list[Trial], named_set: str, runs: int, out: Path) -> list[dict[str, Any]]:
     """Choose the best setting of every agent of a panel, and compare it with the printed one."""
     settings = {cell.agent_key: list_settings(cell) for cell in cells}
     described = {
