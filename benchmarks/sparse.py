@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.models.columns import COUNT
+from expectant.models.sparse_columns import COUNT
 
 STORED = Path(__file__).parents[1] / "docs" / "measured" / "sparse.json"
 DOMAIN, TILINGS, MODEL_STEP = ex.MountainCar(), 8, 0.2

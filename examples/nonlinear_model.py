@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.features.table import TablePart
+from expectant.features.discrete import TablePart
 
 SIGNALS = 2
 

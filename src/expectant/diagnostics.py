@@ -24,7 +24,7 @@ from expectant.engine.probe import Answers, all_states, look, look_for, set_asid
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
-from expectant.features.table import numbered_states
+from expectant.features.discrete import numbered_states
 from expectant.jit.compile import compiled_for
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]

@@ -14,8 +14,8 @@ import expectant as ex
 from expectant.core.updates import own_error
 from expectant.core.vectors import Weighted
 from expectant.core.verbs import add_expected, backed_up_value, improve, learn, plan
-from expectant.models.columns import append
 from expectant.models.expectation import LinearPart
+from expectant.models.sparse_columns import append
 
 FORMS = {"gradient": ex.agents.Gradient, "gtd2": ex.agents.GTD2}
 DOMAIN = ex.Corridor(cells=2, slip=0.0)

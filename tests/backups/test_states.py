@@ -23,7 +23,7 @@ from expectant.core.verbs import (
     remember,
     stored_transition,
 )
-from expectant.features.distinct import number_of
+from expectant.features.distinct_vectors import number_of
 
 
 def test_it_is_the_state_just_reached_or_the_last_before_the_end():

@@ -9,7 +9,7 @@ from scripted import Scripted
 
 import expectant as ex
 from expectant.core.verbs import backed_up_action_value, backed_up_value, draw_outcome, fit
-from expectant.features.distinct import distinct_vectors, number_of, numbered
+from expectant.features.distinct_vectors import distinct_vectors, number_of, numbered
 from expectant.models.distribution import probability
 
 CORRIDOR = ex.Corridor(cells=3, slip=0.25)

@@ -22,7 +22,7 @@ from expectant.core.verbs import (
     fit,
     sample_next,
 )
-from expectant.models.columns import COUNT, written_out
+from expectant.models.sparse_columns import COUNT, written_out
 
 CORRIDOR = ex.Corridor(slip=0.25)
 ALPHA = per_feature(0.1)

@@ -1,6 +1,12 @@
 """Backup distributions: where planning starts from."""
 
-from expectant.backups.names import NAMED
+from expectant.backups.prioritized_sweeping import (
+    PairSweepingPart,
+    PrioritizedPairs,
+    PrioritizedSweeping,
+    SweepingPart,
+)
+from expectant.backups.registry import NAMED
 from expectant.backups.replay import (
     RecencyPart,
     RecencyReplay,
@@ -10,9 +16,9 @@ from expectant.backups.replay import (
     TrajectoryPart,
 )
 from expectant.backups.rollout import Rollout
-from expectant.backups.sampler import SamplerPart, StateSampler
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.state_action_pairs import PairsPart, SeenPairs
+from expectant.backups.state_sampler import SamplerPart, StateSampler
 from expectant.backups.states import (
     AllPairs,
     AllPairsPart,
@@ -22,12 +28,6 @@ from expectant.backups.states import (
     CurrentState,
     SeenPart,
     SeenStates,
-)
-from expectant.backups.sweeping import (
-    PairSweepingPart,
-    PrioritizedPairs,
-    PrioritizedSweeping,
-    SweepingPart,
 )
 from expectant.core.interfaces import Backups
 

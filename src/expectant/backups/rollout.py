@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectant.backups.names import NAMED
+from expectant.backups.registry import NAMED
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.rules import Rule, one_of, whole

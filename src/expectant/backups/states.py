@@ -12,8 +12,8 @@ from expectant.core.memory import full
 from expectant.core.rules import flag, whole
 from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable, empty_state
 from expectant.core.verbs import copy, draw, function, load, remember, save, stored_transition
-from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
-from expectant.features.table import feature_table
+from expectant.features.discrete import feature_table
+from expectant.features.distinct_vectors import EMPTY, DistinctPart, distinct_vectors, slot_of
 
 
 class CurrentPart(NamedTuple):

@@ -28,7 +28,7 @@ from expectant.domains.corridor import Corridor
 from expectant.engine.driver import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
-from expectant.features.table import RandomBinary
+from expectant.features.discrete import RandomBinary
 from expectant.options.repertoire import Repertoire
 
 

@@ -13,7 +13,7 @@ from expectant.core.vectors import dense
 from expectant.core.verbs import add_expected, draw, mean_rate, size, unwrapped, value_change
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.exact.stability import PlanningRadius, radius_of
-from expectant.models.columns import ColumnsPart
+from expectant.models.sparse_columns import ColumnsPart
 
 GROWN = 1e6  # weights so many times as large as any return are on their way to infinity
 FAR = 1e3  # no feature of a next state is that large

@@ -21,7 +21,7 @@ from expectant.domains.finite import FiniteMDP
 from expectant.engine.job import Job
 from expectant.experiments.config_file import Describer
 from expectant.experiments.toml_tables import key, list_of, table, table_of, text
-from expectant.features.table import RandomBinary
+from expectant.features.discrete import RandomBinary
 
 
 class CountingArray(np.ndarray):

@@ -50,7 +50,7 @@ from expectant.experiments.search import create_study
 from expectant.experiments.toml_tables import to_toml
 from expectant.features.basis import Identity
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
-from expectant.features.table import Categorical, OneHot
+from expectant.features.discrete import Categorical, OneHot
 from expectant.features.tiles import Tiles
 from expectant.features.wrappers import Joined
 from expectant.jit.compile import use_compiled

@@ -3,7 +3,7 @@
 from expectant.core.interfaces import Features
 from expectant.features.basis import Fourier, Identity
 from expectant.features.bounds import bounds_of
-from expectant.features.table import Categorical, Interpolated, OneHot, RandomBinary
+from expectant.features.discrete import Categorical, Interpolated, OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.features.wrappers import History, Joined, Traces
 

@@ -22,7 +22,7 @@ from expectant.core.verbs import (
     function,
     load,
 )
-from expectant.features.distinct import (
+from expectant.features.distinct_vectors import (
     DistinctPart,
     distinct_vectors,
     number_of,

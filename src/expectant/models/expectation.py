@@ -33,7 +33,7 @@ from expectant.core.verbs import (
     value,
 )
 from expectant.domains.finite import PHASE, finite_mdp, phase_now
-from expectant.features.table import feature_table
+from expectant.features.discrete import feature_table
 from expectant.step_sizes import StepSize, as_step_size, step_size
 
 

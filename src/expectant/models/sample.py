@@ -22,7 +22,7 @@ from expectant.core.verbs import (
     unwrapped,
 )
 from expectant.domains.finite import PHASE
-from expectant.features.distinct import number_of
+from expectant.features.distinct_vectors import number_of
 from expectant.models.distribution import END, Distribution, DistributionPart, probability
 from expectant.models.true import TrueModel, TruePart
 

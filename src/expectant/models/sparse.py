@@ -35,7 +35,8 @@ from expectant.core.verbs import (
     value,
     with_predecessors,
 )
-from expectant.models.columns import (
+from expectant.models.expectation import most
+from expectant.models.sparse_columns import (
     CHUNK,
     EVICTED,
     STAMP,
@@ -53,7 +54,6 @@ from expectant.models.columns import (
     traced,
     wipe,
 )
-from expectant.models.expectation import most
 from expectant.step_sizes import StepSize, adapts, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 

@@ -17,7 +17,7 @@ from expectant.core.vectors import (
 )
 from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, function, load
 from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
-from expectant.features.table import feature_table
+from expectant.features.discrete import feature_table
 
 
 class TruePart(NamedTuple):

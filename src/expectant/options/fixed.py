@@ -13,7 +13,7 @@ from expectant.core.interfaces import BuildContext, Domain, Option
 from expectant.core.rules import Rule, between, flag, number, whole
 from expectant.core.verbs import policy_of, state_index, stop_of
 from expectant.exact.options import solve_subtask
-from expectant.features.table import numbered_states
+from expectant.features.discrete import numbered_states
 
 
 class TableOptionsPart(NamedTuple):

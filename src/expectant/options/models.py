@@ -44,7 +44,7 @@ from expectant.core.verbs import (
 )
 from expectant.domains.finite import finite_mdp, phase_now
 from expectant.exact.options import option_durations, option_model
-from expectant.features.table import feature_table
+from expectant.features.discrete import feature_table
 from expectant.models.expectation import ExactPart, row_of
 
 

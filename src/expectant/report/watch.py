@@ -14,7 +14,7 @@ from expectant.core.files import write_bytes
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter, Tell, reporter
 from expectant.domains.corridor import Corridor
-from expectant.features.table import OneHot
+from expectant.features.discrete import OneHot
 from expectant.features.tiles import Tiles
 from expectant.report.watch_recording import Recording, record
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from expectant.backups.prioritized_sweeping import PrioritizedSweeping
 from expectant.backups.replay import RecencyReplay, Replay, Trajectory
-from expectant.backups.sampler import StateSampler
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.state_action_pairs import SeenPairs
+from expectant.backups.state_sampler import StateSampler
 from expectant.backups.states import AllPairs, AllStates, CurrentState, SeenStates
-from expectant.backups.sweeping import PrioritizedSweeping
 from expectant.core.interfaces import Backups
 
 # What the names of distributions stand for, given how many transitions an agent may store.

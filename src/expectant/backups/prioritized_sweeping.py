@@ -43,7 +43,7 @@ from expectant.core.verbs import (
     remember,
     stored_transition,
 )
-from expectant.features.distinct import number_of
+from expectant.features.distinct_vectors import number_of
 
 NONE = -1
 
