@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.errors import WorldError
 from expectant.core.interfaces import Domain, OutsideWorld
 from expectant.core.progress import say
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import at_least, whole
-from expectant.core.verbs import observation, reset, step
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource, OutsidePart
 
@@ -139,8 +139,8 @@ def play_at_random(
                 world.reset(part.received)
                 check_finite(part.received, world)
             else:
-                reset(part, episode, rng)
-            play.look(part.received if outside else observation(part))
+                verbs.reset(part, episode, rng)
+            play.look(part.received if outside else verbs.observation(part))
             total, length, over = 0.0, 0, False
             while not over and length < limit:
                 action = int(rng.integers(domain.actions))
@@ -150,10 +150,10 @@ def play_at_random(
                     over = terminated or truncated
                     play.look(part.received)
                 else:
-                    reward, alive = step(part, action, rng)
-                    over = alive == 0.0 or truncated(part)
+                    reward, alive = verbs.step(part, action, rng)
+                    over = alive == 0.0 or verbs.truncated(part)
                     if not over:
-                        play.look(observation(part))
+                        play.look(verbs.observation(part))
                 total, length = total + reward, length + 1
                 heed()
             play.returns.append(total)
