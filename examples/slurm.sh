@@ -1,10 +1,10 @@
 #!/bin/bash
-# A sweep as a job array: every job computes its share of the blocks into one shared folder.
+# A sweep as a job array: every job computes its share of the batches into one shared folder.
 #
 #   sbatch --array=1-100 examples/slurm.sh sweep.toml results/sweep
 #
 # A job that was killed, or ran out of time, is submitted again with the same command: what is
-# finished is kept. When all are through, gather the table of cells with
+# finished is kept. When all are through, gather the table of trials with
 #
 #   expectant run sweep.toml --out results/sweep
 #

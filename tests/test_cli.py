@@ -77,12 +77,12 @@ def test_a_config_with_a_grid_is_a_sweep_and_is_resumed(tmp_path):
     spec.write_text(SPEC + GRID)
     for shard in ("1/2", "2/2"):
         part = json.loads(invoke("run", spec, "--out", out, "--shard", shard, "--json").stdout)
-        assert part["blocks_computed"] == 1 and part["page"] is None
+        assert part["batches_computed"] == 1 and part["page"] is None
     whole = invoke("run", spec, "--out", out, "--json")
     assert whole.exit_code == 0, whole.output
     data = json.loads(whole.stdout)
-    assert (data["cells"], data["blocks_found"], data["blocks_computed"]) == (2, 2, 0)
-    assert Path(data["page"]).exists() and (out / "cells.parquet").exists()
+    assert (data["trials"], data["batches_found"], data["batches_computed"]) == (2, 2, 0)
+    assert Path(data["page"]).exists() and (out / "trials.parquet").exists()
     assert invoke("best", out, "--json").exit_code == 0
     assert "report.html" in invoke("report", out).stdout
 
@@ -176,11 +176,11 @@ def test_results_that_cannot_be_written_exit_with_1(tmp_path):
     assert result.exit_code == 1 and "cannot write results" in result.stderr
 
 
-def test_a_cell_that_fails_exits_with_1(monkeypatch):
-    from expectant.experiments.runner import CellError
+def test_a_trial_that_fails_exits_with_1(monkeypatch):
+    from expectant.experiments.runner import TrialError
 
     def failed(*_: Any, **__: Any) -> None:
-        raise CellError("loca/q_learning: out of luck")
+        raise TrialError("loca/q_learning: out of luck")
 
     monkeypatch.setattr("expectant.experiments.reproduce.reproduce", failed)
     done = invoke("reproduce", "loca", "--quick")

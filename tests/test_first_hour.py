@@ -17,7 +17,7 @@ from expectant.experiments.curves import CURVES
 from expectant.experiments.reproduce import place_for
 from expectant.experiments.study import the_paper, word_for
 from expectant.experiments.study_request import QUICK_RUNS, Request
-from expectant.experiments.trial_table import CELLS
+from expectant.experiments.trial_table import TRIALS
 
 PAPER = the_paper()
 
@@ -92,9 +92,9 @@ def test_best_works_on_an_unfinished_sweep(tmp_path, capsys):
     whole, part = tmp_path / "whole", tmp_path / "part"
     ex.Sweep(**SWEEP).run(whole, compiled=False)
     shutil.copytree(whole, part)
-    (part / CELLS).unlink()  # which is written last
+    (part / TRIALS).unlink()  # which is written last
     assert best(part).choices[0].best == best(whole).choices[0].best
     assert "not finished" in capsys.readouterr().err
-    next((part / "blocks").iterdir()).unlink()
+    next((part / "runs").iterdir()).unlink()
     (choice,) = best(part).choices
     assert (choice.tried, len(choice.group.unfinished)) == (2, 1)

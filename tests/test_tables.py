@@ -49,10 +49,10 @@ def test_the_adaptation_test_confirms_what_is_published():
 
 
 def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
-    cells = {
-        cell.base_panel or cell.experiment: cell.agent
+    trials = {
+        trial.base_panel or trial.experiment: trial.agent
         for experiment in read_study(packaged()["loca"]).experiments.values()
-        for cell in experiment.cells()
+        for trial in experiment.trials()
     }
     names = ["q_learning", "q_planning_distribution", "q_planning_expectation", "lookahead",
              "cached_values", "cached_policy"]  # fmt: skip
@@ -60,7 +60,7 @@ def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
     inside = {"forgetting": "model.forgetting", "model_step": "model.step",
               "entropy": "interpretation.entropy"}  # fmt: skip
     for name, (_, grid, chosen) in zip(names, listed, strict=True):
-        found = settings_of(cells[name].to_dict())
+        found = settings_of(trials[name].to_dict())
         for part, number in zip(grid.split("; "), chosen.split("; "), strict=True):
             option = re.match(r"[a-z ]+(?= )", part)[0].replace(" ", "_")  # type: ignore[index]
             assert found[inside.get(option, option)] == float(number), (name, option)
@@ -72,11 +72,13 @@ def test_claim_22_compares_printed_step_sizes_with_the_best_that_was_found():
         for one in tables.read("measured/parameters:choices")
         if one["set"] == "ours" and one["figure"][0] == "5"
     }
-    cells = {cell.agent_key: cell.agent for cell in the_paper().experiments["ablation-22"].cells()}
+    trials = {
+        trial.agent_key: trial.agent for trial in the_paper().experiments["ablation-22"].trials()
+    }
     agents = {"q": "q_learning", "ahead": "lookahead", "values": "cached_values"}
     for short, agent in agents.items():
         for which in ("printed", "best"):
-            own = cells[f"{short}_{which}"]
+            own = trials[f"{short}_{which}"]
             steps = {name: getattr(own, name).step for name in found[agent][which]}
             assert steps == found[agent][which], (agent, which)
 
@@ -117,10 +119,10 @@ STUDIES = sorted(
 )
 
 
-def cells_of(study: str) -> Iterator[tuple[str, Trial]]:
+def trials_of(study: str) -> Iterator[tuple[str, Trial]]:
     for name, experiment in read_study(packaged()[study]).experiments.items():
-        for cell in experiment.cells():
-            yield name, cell
+        for trial in experiment.trials():
+            yield name, trial
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -128,12 +130,12 @@ def test_every_arm_has_the_settings_that_were_chosen_for_it(study):
     stored = tables.read(f"measured/{study}-tuning")
     chosen = {(one["figure"], one["panel"], one["agent"]): one for one in stored}
     arms: dict[str, dict[tuple[str, str], Any]] = {}
-    for name, cell in cells_of(study):
-        has = settings_of({"agent": cell.agent.to_dict()})
-        wanted = chosen[name.removesuffix("-error"), cell.panel, cell.agent_key]["settings"]
-        assert {key: has[key] for key in wanted} == wanted, cell.id
-        arm = (cell.domain, cell.features, cell.agent, cell.step_limit)
-        arms.setdefault(name, {})[cell.panel, cell.agent_key] = arm
+    for name, trial in trials_of(study):
+        has = settings_of({"agent": trial.agent.to_dict()})
+        wanted = chosen[name.removesuffix("-error"), trial.panel, trial.agent_key]["settings"]
+        assert {key: has[key] for key in wanted} == wanted, trial.id
+        arm = (trial.domain, trial.features, trial.agent, trial.step_limit)
+        arms.setdefault(name, {})[trial.panel, trial.agent_key] = arm
     for name, own in arms.items():  # errors are measured in the same agents
         assert own == arms[name.removesuffix("-error")]
 

@@ -68,7 +68,7 @@ def store_study(folder: Path, name: str = "") -> None:
     request, panels = read_stored(folder, trust=True)
     study = request.study.name
     if not name:
-        times = step_times(request.cells(), folder)
+        times = step_times(request.trials(), folder)
         entries = [summarise(panel, agent, times) for panel in panels for agent in panel.curves]
         fresh = {entry["figure"] for entry in entries}
         path = MEASURED / f"{study}.json"
@@ -119,14 +119,14 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
             yield name, numbers
 
 
-def step_times(cells: Any, folder: Path) -> dict[tuple[str, ...], float]:
-    """Return the µs of a step of every cell that was timed."""
+def step_times(trials: Any, folder: Path) -> dict[tuple[str, ...], float]:
+    """Return the µs of a step of every trial that was timed."""
     from expectant.experiments.runner import Work
     from expectant.experiments.store import Store
     from expectant.experiments.timings import step_nanoseconds
 
-    times = step_nanoseconds(Work(cells, Store(folder)).names, folder)
-    places = [(cell.experiment, cell.panel, cell.reading, cell.agent_key) for cell in cells]
+    times = step_nanoseconds(Work(trials, Store(folder)).names, folder)
+    places = [(trial.experiment, trial.panel, trial.reading, trial.agent_key) for trial in trials]
     return {at: time / 1e3 for at, time in zip(places, times, strict=True) if not math.isnan(time)}
 
 

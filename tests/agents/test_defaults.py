@@ -217,8 +217,8 @@ def test_agents_in_data_are_those_of_the_constructors(data, agent):
         features = {{kind = "one_hot"}}
         agents = {{only = {in_toml(data)}}}
     """
-    (cell,) = parse_spec(text, "a test").cells()
-    assert cell.agent == agent
+    (trial,) = parse_spec(text, "a test").trials()
+    assert trial.agent == agent
 
 
 @pytest.mark.parametrize("kind", [ex.Sarsa, ex.Lookahead])
@@ -246,12 +246,12 @@ def test_interpretations_by_name_are_the_sets_of_the_papers_study(name):
 @pytest.mark.parametrize("name", NAMED_SETS)
 def test_a_study_has_the_agents_of_the_interpretations_by_name(name):
     """Those of figure 5b, whose exploration and replay are readings of their own."""
-    cells = the_paper().experiment("5b", NAMED_SETS[name]).cells()
-    assert {type(cell.agent) for cell in cells} == {
+    trials = the_paper().experiment("5b", NAMED_SETS[name]).trials()
+    assert {type(trial.agent) for trial in trials} == {
         ex.QLearning, ex.Lookahead, ex.CachedValues, ex.CachedPolicy,
     }  # fmt: skip
-    for cell in cells:
-        agent: Any = cell.agent
+    for trial in trials:
+        agent: Any = trial.agent
         doubled = 2.0 if name == "authors" else 1.0
         steps = {
             key: value.scaled(1.0 if key == "policy_step" else 1.0 / doubled)

@@ -101,15 +101,15 @@ def test_every_kind_of_component_is_refused(monkeypatch, domain, features, agent
         ex.run(domain, features, agent, episodes=1, runs=1)
 
 
-def test_a_cell_that_does_not_fit_stops_no_other(twenty_gib, tmp_path):
+def test_a_trial_that_does_not_fit_stops_no_other(twenty_gib, tmp_path):
     sweep = Sweep(
         domain=ex.Corridor(), features=ex.RandomBinary(10, 2), agents={"ahead": AGENT},
         grid={"features.size": [10, 200_000]}, episodes=2, runs=2,
     )  # fmt: skip
     outcome = sweep.run(tmp_path / "sweep", compiled=False, threads=1)
     assert outcome.computed == 1
-    [(cell, reason)] = outcome.failed.items()
-    assert "200000" in cell
+    [(trial, reason)] = outcome.failed.items()
+    assert "200000" in trial
     assert reason.startswith("TooLargeError: Lookahead in Corridor: needs 596 GiB")
 
 

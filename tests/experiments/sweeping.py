@@ -10,7 +10,7 @@ from pathlib import Path
 import expectant as ex
 from expectant.experiments.trials import Trial
 
-CELL = Trial(
+TRIAL = Trial(
     experiment="e",
     panel="",
     reading="text",
@@ -58,5 +58,5 @@ def start(path: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
 
 def results(folder: Path) -> dict[str, bytes]:
     """The files that are results, not measurements."""
-    files = [folder / "cells.parquet", folder / "spec.toml", *(folder / "blocks").iterdir()]
+    files = [folder / "trials.parquet", folder / "spec.toml", *(folder / "runs").iterdir()]
     return {path.name: path.read_bytes() for path in files}

@@ -12,9 +12,9 @@ import numpy as np
 from expectant.experiments.config_file import parse_spec, parse_toml
 from expectant.experiments.results_folder import SWEEP, mark
 from expectant.experiments.runner import Work
-from expectant.experiments.store import Block, Store
-from expectant.experiments.trial_table import write_cells
-from expectant.experiments.trials import Trial, blocks
+from expectant.experiments.store import Batch, Store
+from expectant.experiments.trial_table import write_trials
+from expectant.experiments.trials import Trial, batches
 
 SPEC = """
 name = "made-up"
@@ -46,10 +46,10 @@ Value = Callable[[Trial], float]
 
 @dataclass
 class Named(Work):
-    """Cells stored under made-up names, which spares the hashing of code."""
+    """Trials stored under made-up names, which spares the hashing of code."""
 
     def __post_init__(self) -> None:
-        self.names = [f"{place:020x}" for place in range(len(self.cells))]
+        self.names = [f"{place:020x}" for place in range(len(self.trials))]
 
 
 def spec(
@@ -60,11 +60,13 @@ def spec(
     return SPEC.format(runs=runs, title=title, label=label, **lists)
 
 
-def level(cell: Trial) -> float:
-    """What a cell's curves rise to: best with steps of 0.1, worse on a slippery floor."""
-    steps = [getattr(cell.agent, name, 0.1) for name in ("action_step", "value_step", "model_step")]
+def level(trial: Trial) -> float:
+    """What a trial's curves rise to: best with steps of 0.1, worse on a slippery floor."""
+    steps = [
+        getattr(trial.agent, name, 0.1) for name in ("action_step", "value_step", "model_step")
+    ]
     off = sum(math.log10(step / 0.1) ** 2 for step in steps if isinstance(step, float))
-    return 10.0 - 20.0 * vars(cell.domain)["slip"] - 3.0 * off
+    return 10.0 - 20.0 * vars(trial.domain)["slip"] - 3.0 * off
 
 
 def never(_: Trial) -> int:
@@ -75,19 +77,19 @@ def write_sweep(
     folder: Path, text: str, value: Value = level, diverged: Callable[[Trial], int] = never,
     noise: float = 0.5,
 ) -> list[Trial]:  # fmt: skip
-    """Write spec, blocks and table; of every cell the first ``diverged`` runs do, halfway."""
-    cells = parse_spec(text, "made-up.toml").cells()
+    """Write spec, batches and table; of every trial the first ``diverged`` runs do, halfway."""
+    trials = parse_spec(text, "made-up.toml").trials()
     mark(folder, SWEEP)
-    work = Named(cells, Store(folder))
+    work = Named(trials, Store(folder))
     rng = np.random.default_rng(0)
-    for name, cell in zip(work.names, cells, strict=True):
-        place = (np.arange(cell.points) + 0.5) / cell.points
-        curves = value(cell) - 5.0 * np.exp(-4 * place) + rng.normal(0, noise, (cell.runs, 1))
-        gone = np.arange(cell.runs) < diverged(cell)
+    for name, trial in zip(work.names, trials, strict=True):
+        place = (np.arange(trial.points) + 0.5) / trial.points
+        curves = value(trial) - 5.0 * np.exp(-4 * place) + rng.normal(0, noise, (trial.runs, 1))
+        gone = np.arange(trial.runs) < diverged(trial)
         curves[np.ix_(gone, place > 0.5)] = np.nan
-        for first, count in blocks(cell.runs):
+        for first, count in batches(trial.runs):
             some = slice(first, first + count)
-            work.store.save(name, first, Block(curves[some], gone[some]), cell)
+            work.store.save(name, first, Batch(curves[some], gone[some]), trial)
     folder.joinpath("spec.toml").write_text(text)
-    write_cells(work, folder, parse_toml(text, "made-up.toml"))
-    return cells
+    write_trials(work, folder, parse_toml(text, "made-up.toml"))
+    return trials

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.analysis.selection import setting_intervals
 from expectant.cli import app
-from expectant.experiments.best import FRESH, HALVES, best, best_of, cell_of, choose_in_group
+from expectant.experiments.best import FRESH, HALVES, best, best_of, choose_in_group, trial_of
 from expectant.experiments.config_file import parse_spec
 from expectant.experiments.metrics import MEASURES
 from expectant.experiments.probes import LOOKS
@@ -71,7 +71,7 @@ def test_halves_pick_and_report_with_different_runs(folder):
     group, values = folder.groups[2], folder.values.copy()
     before = choose_in_group(group, values)
     assert before.stage == HALVES and before.best is not None
-    assert folder.columns["cell"][before.best] == (
+    assert folder.columns["trial"][before.best] == (
         "domain.slip=0/ahead model_step=0.1 value_step=0.1"
     )
     values[before.best, 4:] -= 100.0
@@ -96,13 +96,13 @@ def test_diverged_settings_are_counted_and_never_best(folder):
     assert nothing.best is None and nothing.no_worse == () and nothing.diverged == 25
 
 
-def test_unfinished_cells_are_left_out_and_counted(place, tmp_path):
+def test_unfinished_trials_are_left_out_and_counted(place, tmp_path):
     shutil.copytree(place, tmp_path / "part")
-    table = parquet.read_table(tmp_path / "part" / "cells.parquet")
+    table = parquet.read_table(tmp_path / "part" / "trials.parquet")
     columns = table.to_pydict()
     columns["runs"][2], columns["values"][2] = 4, columns["values"][2][:4]
     changed = pyarrow.table(columns).replace_schema_metadata(table.schema.metadata)
-    parquet.write_table(changed, tmp_path / "part" / "cells.parquet")
+    parquet.write_table(changed, tmp_path / "part" / "trials.parquet")
     folder = read_folder(tmp_path / "part")
     found = choose_in_group(folder.groups[0], folder.values)
     assert found.tried == 4 and found.group.unfinished.tolist() == [2]
@@ -118,7 +118,7 @@ def test_the_command_prints_and_writes(place, tmp_path):
     choice = data["choices"][2]
     assert choice["settings"] == {"agent.value_step": 0.1, "agent.model_step": 0.1}
     assert choice["reported"]["runs"] == 4 and choice["at_edge"] == []
-    assert choice["diverged"] == 5 and choice["best"] in choice["no_worse_cells"]
+    assert choice["diverged"] == 5 and choice["best"] in choice["no_worse_trials"]
     names = {path.name for path in tmp_path.iterdir()}
     assert {"sensitivity-1-domain-slip-0.png", "sensitivity-2-domain-slip-0-1.svg"} <= names
     assert run.invoke(app, ["best", str(tmp_path)]).exit_code == 2  # no folder of a sweep
@@ -147,15 +147,15 @@ def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
 def test_fresh_runs_need_the_code_of_the_sweep(folder):
     """The made-up folder has hashes that no code has."""
     with pytest.raises(ValueError, match="has changed since"):
-        cell_of(folder, 0, 9)
+        trial_of(folder, 0, 9)
 
 
 # ---------------------------------------------------------------------------- agents compared
 
 
-def better(cell):
+def better(trial):
     """Look-ahead earns one more in the first domain, and the same in the second."""
-    more = isinstance(cell.agent, ex.Lookahead) and vars(cell.domain)["slip"] == 0.0
+    more = isinstance(trial.agent, ex.Lookahead) and vars(trial.domain)["slip"] == 0.0
     return 10.0 + more
 
 
@@ -280,7 +280,7 @@ def test_the_first_map_has_the_two_settings_that_matter_most(monkeypatch):
     heat, *others = heat_maps(THREE, VALUES)
     assert (heat.first, heat.second) == ("agent.b", "agent.c") and len(others) == 2
     assert heat.means.tolist() == [[1.0, 3.0], [11.0, 13.0]]  # with a at its best, 2
-    assert heat.cells is not None and heat.cells.tolist() == [[4, 5], [6, 7]]
+    assert heat.trials is not None and heat.trials.tolist() == [[4, 5], [6, 7]]
     lost = VALUES.copy()
     lost[[1, 5], 0] = np.nan  # b = 1, c = 2, whatever a is
     assert np.isnan(heat_maps(THREE, lost)[0].means).any()

@@ -99,24 +99,24 @@ agents = { "*" = { discount = 0.5, replay_capacity = 70 } }
 """
 
 
-def cells_of(text):
-    return {cell.id: cell for cell in parse_spec(text, "x.toml").cells()}
+def trials_of(text):
+    return {trial.id: trial for trial in parse_spec(text, "x.toml").trials()}
 
 
-def test_a_config_becomes_cells():
+def test_a_config_becomes_trials():
     experiment = parse_spec(GOOD, "mine.toml")
-    cells = experiment.cells("text")
-    assert [(c.panel, c.agent_key, c.domain.to_dict()["cells"]) for c in cells] == [
+    trials = experiment.trials("text")
+    assert [(c.panel, c.agent_key, c.domain.to_dict()["cells"]) for c in trials] == [
         ("short", "plain", 5), ("short", "ahead", 5), ("long", "plain", 15), ("long", "ahead", 15),
     ]  # fmt: skip
-    assert cells[2].agent == ex.QLearning.paper(0.2)
-    assert cells[1].agent == ex.Lookahead.paper(0.1, replay_capacity=None)
-    assert cells[1].label == "Look-ahead"
-    assert (cells[0].runs, cells[0].bin, cells[0].step_limit) == (4, 10, None)
-    assert cells[0].id == "text/short/plain"
+    assert trials[2].agent == ex.QLearning.paper(0.2)
+    assert trials[1].agent == ex.Lookahead.paper(0.1, replay_capacity=None)
+    assert trials[1].label == "Look-ahead"
+    assert (trials[0].runs, trials[0].bin, trials[0].step_limit) == (4, 10, None)
+    assert trials[0].id == "text/short/plain"
     assert not experiment.is_sweep
-    wet = parse_spec(GOOD + "[variants.wet]\ndomain = { slip = 0.4 }\n", "x").cells()
-    titles = {cell.panel: cell.panel_title for cell in wet}
+    wet = parse_spec(GOOD + "[variants.wet]\ndomain = { slip = 0.4 }\n", "x").trials()
+    titles = {trial.panel: trial.panel_title for trial in wet}
     assert titles == {"short, wet": "", "long, wet": "The long one, wet"}
 
 
@@ -131,7 +131,7 @@ def test_changes_go_where_they_apply():
             kinds={"lookahead": {"planning_steps": 7}},
         )
     )
-    plain, ahead = changed.cells()[:2]
+    plain, ahead = changed.trials()[:2]
     assert plain.domain.to_dict()["slip"] == 0.4 and plain.features.to_dict()["active"] == 3
     chosen = ex.Interpretation(doubled_gradients=True, replayed_fits="planning_steps")
     assert plain.agent == ex.QLearning.paper(0.1, interpretation=chosen)
@@ -141,17 +141,17 @@ def test_changes_go_where_they_apply():
 
 
 def test_everything_that_can_be_varied():
-    cells = cells_of(VARIED)
-    assert len(cells) == 2 * 2 * 2 * (2 + 2)  # variants, cells, slips; then two of each agent
+    trials = trials_of(VARIED)
+    assert len(trials) == 2 * 2 * 2 * (2 + 2)  # variants, trials, slips; then two of each agent
     assert parse_spec(VARIED, "x").is_sweep
-    cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
-    assert cell.domain == ex.Corridor(cells=9, slip=0.3)
+    trial = trials["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
+    assert trial.domain == ex.Corridor(cells=9, slip=0.3)
     model = ex.models.LinearExpectation(step=1.0)
-    assert cell.agent == ex.Lookahead.paper(
+    assert trial.agent == ex.Lookahead.paper(
         0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
     )
-    assert cell.label == "Look-ahead, model.step 1.0, epsilon 0.2"
-    plain = cells["paper domain.cells=5 domain.slip=0.3/plain action_step=0.2"]
+    assert trial.label == "Look-ahead, model.step 1.0, epsilon 0.2"
+    plain = trials["paper domain.cells=5 domain.slip=0.3/plain action_step=0.2"]
     # the part of a link that is another agent's is not its
     assert plain.agent == ex.QLearning.paper(0.2)
 
@@ -159,7 +159,7 @@ def test_everything_that_can_be_varied():
 def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
     text = VARIED[: VARIED.index("[grid]")].replace("grid = { cells = [5, 9] }", "")
     text += '[grid]\nagents."*".epsilon = [0.1, 0.2]\nagents."*".replay_capacity = [30, 40, 50]\n'
-    keys = [cell.agent_key for cell in parse_spec(text, "x").cells()]
+    keys = [trial.agent_key for trial in parse_spec(text, "x").trials()]
     plain = [key for key in keys if key.startswith("plain")]
     assert plain == ["plain epsilon=0.1", "plain epsilon=0.2"]
     assert len([key for key in keys if key.startswith("ahead")]) == 6
@@ -170,7 +170,9 @@ def test_values_that_are_parts_are_told_apart_in_ids():
         "agents.ahead.model.step = [0.01, 1.0]",
         'agents.ahead.model = ["exact", { kind = "linear_expectation", step = 0.1 }]',
     )
-    keys = {cell.agent_key for cell in parse_spec(text, "x").cells() if "ahead" in cell.agent_key}
+    keys = {
+        trial.agent_key for trial in parse_spec(text, "x").trials() if "ahead" in trial.agent_key
+    }
     assert keys == {
         f"ahead epsilon={epsilon} model={model}"
         for epsilon in (0.1, 0.2)
@@ -193,9 +195,9 @@ def shuffled(data, order):
 @given(order=st.randoms(use_true_random=False))
 def test_ids_do_not_depend_on_any_order(order):
     data = tomllib.loads(VARIED)
-    cells = experiment_of(shuffled(data, order), "x").cells()
-    found = {cell.id: cell.identity() for cell in cells}
-    assert found == {name: cell.identity() for name, cell in cells_of(VARIED).items()}
+    trials = experiment_of(shuffled(data, order), "x").trials()
+    found = {trial.id: trial.identity() for trial in trials}
+    assert found == {name: trial.identity() for name, trial in trials_of(VARIED).items()}
     assert spec_hash(dict(reversed(data.items()))) == spec_hash(data)
 
 
@@ -203,18 +205,24 @@ def test_a_range_is_for_a_search():
     text = VARIED.replace("[0.01, 1.0]", "{ low = 0.01, high = 1.0 }")
     experiment = parse_spec(text, "x")
     with pytest.raises(SpecError, match=r"grid\.agents\.ahead\.model\.step: is a range"):
-        experiment.cells()
+        experiment.trials()
 
 
 def test_a_budget_of_steps_and_what_is_recorded():
     text = VARIED.replace("episodes = 20", "steps = 250\nbins = 100")
-    cell = parse_spec(text, "x").cells()[0]
-    assert (cell.episodes, cell.steps, cell.bins, cell.points, cell.width) == (0, 250, 100, 84, 3)
-    assert parse_spec(text.replace("bins = 100", ""), "x").cells()[0].bins == 100
-    few = parse_spec(text.replace("steps = 250\nbins = 100", "steps = 7"), "x").cells()[0]
+    trial = parse_spec(text, "x").trials()[0]
+    assert (trial.episodes, trial.steps, trial.bins, trial.points, trial.width) == (
+        0,
+        250,
+        100,
+        84,
+        3,
+    )
+    assert parse_spec(text.replace("bins = 100", ""), "x").trials()[0].bins == 100
+    few = parse_spec(text.replace("steps = 250\nbins = 100", "steps = 7"), "x").trials()[0]
     assert (few.bins, few.points, few.width) == (7, 7, 1)
-    longer = parse_spec('record = ["return", "length"]\n' + VARIED, "x").cells()[0]
-    plain = parse_spec(VARIED, "x").cells()[0]
+    longer = parse_spec('record = ["return", "length"]\n' + VARIED, "x").trials()[0]
+    plain = parse_spec(VARIED, "x").trials()[0]
     assert longer.lengths and not plain.lengths and longer.identity() != plain.identity()
 
 
@@ -230,10 +238,10 @@ def test_the_same_sweep_from_python():
         linked=[{"domain.slip": [0.0, 0.3], "agents.ahead.epsilon": [0.1, 0.2]}],
         variants={"paper": {}, "patient": {"agents": {"*": {"discount": 0.5}}}},
     )
-    assert len(sweep.cells()) == 16
-    assert vars(sweep.cells()[0].agent)["backups"] == ex.backups.Replay(None, model_fits=0)
+    assert len(sweep.trials()) == 16
+    assert vars(sweep.trials()[0].agent)["backups"] == ex.backups.Replay(None, model_fits=0)
     again = Sweep.from_toml(sweep.to_toml())
-    assert again == sweep and again.cells() == sweep.cells() and hash(again) == hash(sweep)
+    assert again == sweep and again.trials() == sweep.trials() and hash(again) == hash(sweep)
     with pytest.raises(SpecError, match="Sweep: domain: Corridor: unknown parameter slipp"):
         Sweep(
             domain={"kind": "corridor", "slipp": 1},
@@ -272,13 +280,13 @@ BAD = [
     (GOOD + "[grid]\n'domain.slip' = { low = 0.5, high = 0.1 }", "grid.domain.slip: must have low < high"),
     (
         GOOD + f"[grid]\n'agents.ahead.planning_steps' = {list(range(400))}\n'domain.cells' = {list(range(2, 400))}",
-        "grid: must ask for at most 100,000 cells, got",
+        "grid: must ask for at most 100,000 trials, got",
     ),
     (GOOD + "[[linked]]\n'domain.slip' = [0.1]\n'domain.cells' = [3, 4]", "linked.0: must be lists of one length"),
     (
         replaced('[[panels]]\nname = "short"', "[agents.'plain epsilon=0.2']\nkind = 'q_learning'\n"
                  "[agents.plain.grid]\nepsilon = [0.1, 0.2]\n[[panels]]\nname = \"short\""),
-        "two cells have the id .*; name panels and agents apart",
+        "two trials have the id .*; name panels and agents apart",
     ),
 ]  # fmt: skip
 
@@ -320,7 +328,7 @@ def test_no_data_ends_in_anything_but_an_experiment_or_a_config_error(changes, p
     if isinstance(data.get(part), dict):
         data[part] = {**data[part], **inner}
     with contextlib.suppress(SpecError):
-        experiment_of(data, "fuzz.toml").cells()
+        experiment_of(data, "fuzz.toml").trials()
 
 
 OWN = """
@@ -346,10 +354,12 @@ def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):
     )
     with pytest.raises(SpecError, match="own: domain: kind: names the class 'my_worlds:Short'"):
         parse_spec(text, "own")
-    found = [cell.domain.to_dict()["cells"] for cell in parse_spec(text, "own", trust=True).cells()]
+    found = [
+        trial.domain.to_dict()["cells"] for trial in parse_spec(text, "own", trust=True).trials()
+    ]
     assert found == [4, 5]
     with pytest.raises(SpecError, match="domain: kind: cannot import 'my_worlds:Long'"):
-        parse_spec(text.replace("Short", "Long"), "own", trust=True).cells()
+        parse_spec(text.replace("Short", "Long"), "own", trust=True).trials()
 
 
 texts = st.text(max_size=8)

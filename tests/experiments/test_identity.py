@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from experiments.sweeping import CELL as ANY_CELL
+from experiments.sweeping import TRIAL as ANY_TRIAL
 
 import expectant as ex
 from expectant.agents.q_learning import QLearningPart
@@ -22,7 +22,7 @@ from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Task
 from expectant.experiments.trials import DECIDING, PACKAGE, package_code, trial_hash
 
-CELL = replace(ANY_CELL, domain=ex.Corridor(cells=3), episodes=4, runs=2, bin=2, step_limit=50)
+TRIAL = replace(ANY_TRIAL, domain=ex.Corridor(cells=3), episodes=4, runs=2, bin=2, step_limit=50)
 
 WORLD = """
 import gymnasium
@@ -95,7 +95,7 @@ class Own(ex.Domain):
 """
 
 
-def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path):
+def test_plain_python_of_the_package_belongs_to_a_trial(tmp_path):
     """What builds parts and bins returns is not compiled, and decides numbers all the same."""
     copied = tmp_path / "expectant"
     shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__", "studies"))
@@ -111,32 +111,32 @@ def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path):
     package_code.cache_clear()
 
 
-def test_changed_verbs_of_ours_belong_to_a_cell():
+def test_changed_verbs_of_ours_belong_to_a_trial():
     known: Any = learn.implementations[QLearningPart]
-    before = trial_hash(CELL)
+    before = trial_hash(TRIAL)
 
     @learn.register(QLearningPart)
     def _(agent, transition, rng):
         return known(agent, transition, rng) + 0.0
 
     try:
-        changed = trial_hash(CELL)
+        changed = trial_hash(TRIAL)
     finally:
         learn.register(QLearningPart)(known)
     assert changed.split("-")[0] != before.split("-")[0]  # other versions are no excuse for it
-    assert trial_hash(CELL) == before
+    assert trial_hash(TRIAL) == before
 
 
 NAMING = """
 import sys, expectant as ex, my_parts, my_world
-from expectant.experiments.trials import Cell, cell_hash
+from expectant.experiments.trials import Trial, trial_hash
 
 class Here(my_world.World):
     def step(self, action):
         return {1, 2, 3}.pop() - 1, 1.0, True, False, {"a", "b"}
 
 def named(domain, agent=ex.QLearning(0.1)):
-    return cell_hash(Cell(
+    return trial_hash(Trial(
         experiment="e", panel="", reading="", agent_key="q", label="", domain=domain, runs=2,
         features=ex.OneHot(), agent=agent, episodes=4, bin=2, seed=0, step_limit=50))
 
@@ -214,7 +214,7 @@ def worlds(fresh, monkeypatch):
             assert change[0] in files[path]
             files[path] = files[path].replace(*change)
         fresh("my_world", files)
-        return trial_hash(replace(CELL, domain=ex.Gym("MyWorld-v0")))
+        return trial_hash(replace(TRIAL, domain=ex.Gym("MyWorld-v0")))
 
     return named
 
@@ -224,7 +224,7 @@ def worlds(fresh, monkeypatch):
     ("my_numbers.py", "START = 0", "START = 1"),
     ("my_tools/amounts.py", "BONUS = 1", "BONUS = 2"),
 ])  # fmt: skip
-def test_the_code_of_an_environment_belongs_to_a_cell(file, old, new, worlds):
+def test_the_code_of_an_environment_belongs_to_a_trial(file, old, new, worlds):
     before = worlds({})
     assert worlds({file: (old, new)}) != before
     assert worlds({"my_other.py": ("1", "2")}) == before
@@ -237,16 +237,16 @@ def test_the_code_of_an_environment_belongs_to_a_cell(file, old, new, worlds):
     ("states = property(lambda self: self.size)", "states = property(lambda self: self.size + 1)", False),
     ("SIZES = [2, 3]", "SIZES = [2, 3, 4]  # what to try in a sweep", True),
 ])  # fmt: skip
-def test_the_code_that_builds_a_part_of_ones_own_belongs_to_a_cell(old, new, same, fresh):
+def test_the_code_that_builds_a_part_of_ones_own_belongs_to_a_trial(old, new, same, fresh):
     def named(text: str) -> str:
         return trial_hash(
-            replace(CELL, domain=fresh("my_parts", {"my_parts.py": text}).Own(size=2))
+            replace(TRIAL, domain=fresh("my_parts", {"my_parts.py": text}).Own(size=2))
         )
 
     assert (named(PARTS) == named(PARTS.replace(old, new))) == same
 
 
-def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_cell(fresh):
+def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_trial(fresh):
     text = (
         PARTS
         + """
@@ -258,7 +258,7 @@ class Model(ex.Model):
 
     def named(text: str) -> str:
         model = fresh("my_parts", {"my_parts.py": text}).Model()
-        return trial_hash(replace(CELL, agent=ex.Lookahead.paper(0.1, model=model)))
+        return trial_hash(replace(TRIAL, agent=ex.Lookahead.paper(0.1, model=model)))
 
     assert named(text) != named(text.replace("(0.1)", "(0.2)"))
 
@@ -266,14 +266,14 @@ class Model(ex.Model):
 # ---------------------------------------------------------------------------------------- workers
 
 
-def test_a_worker_computes_a_block_of_the_same_code():
-    task = Task(CELL, trial_hash(CELL), 0, 2)
-    done = on_ray.run_block(task, False, versions())
-    assert done.error is None and done.block is not None and done.block.curves.shape == (2, 2)
+def test_a_worker_computes_a_batch_of_the_same_code():
+    task = Task(TRIAL, trial_hash(TRIAL), 0, 2)
+    done = on_ray.run_batch(task, False, versions())
+    assert done.error is None and done.batch is not None and done.batch.curves.shape == (2, 2)
 
 
 def test_a_worker_with_other_code_refuses():
-    task = Task(CELL, "0" * 20, 0, 2)
-    done = on_ray.run_block(task, False, {"expectant": "9.9"})
-    assert done.block is None and done.task is task
-    assert "has other code for this cell" in str(done.error) and "9.9" in str(done.error)
+    task = Task(TRIAL, "0" * 20, 0, 2)
+    done = on_ray.run_batch(task, False, {"expectant": "9.9"})
+    assert done.batch is None and done.task is task
+    assert "has other code for this trial" in str(done.error) and "9.9" in str(done.error)

@@ -73,13 +73,13 @@ def test_what_matters_is_corrected_for_being_one_of_many():
 def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
     """Curves that depend on one option alone: only that variant moves, and only its agent's."""
 
-    def compute(cells: Any, store: Any, **options: Any) -> Any:
+    def compute(trials: Any, store: Any, **options: Any) -> Any:
         curves = [
-            np.full((cell.runs, cell.points), float(cell.agent.interpretation.ties == "first"))
-            + np.arange(cell.runs)[:, None]
-            if cell.agent_key == "q_learning"
-            else np.zeros((cell.runs, cell.points))
-            for cell in cells
+            np.full((trial.runs, trial.points), float(trial.agent.interpretation.ties == "first"))
+            + np.arange(trial.runs)[:, None]
+            if trial.agent_key == "q_learning"
+            else np.zeros((trial.runs, trial.points))
+            for trial in trials
         ]
         return SimpleNamespace(curves=lambda: curves)
 

@@ -85,8 +85,8 @@ def test_a_diverged_run_is_not_dropped():
 def test_rows_have_names_settings_and_measures():
     panel, rows = measures([2.0, 2.0], [1.5, 0.5])
     agent = ex.QLearning.paper(0.3, discount=0.97)
-    cell: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)
-    (row,) = rows_of([panel], [cell])
+    trial: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)
+    (row,) = rows_of([panel], [trial])
     assert (row["agent"], row["backups"], row["P1"], row["adaptation"]) == ("one", "all", 1.0, 0.5)
     step = "Fixed(step=0.3, per='feature', bounded=False)"
     assert row["settings"] == f"QLearning(discount=0.97, action_step={step})"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.sweeping import CELL, spec
+from experiments.sweeping import TRIAL, spec
 
 import expectant as ex
 from expectant.experiments.config_file import parse_spec
@@ -19,12 +19,12 @@ from expectant.experiments.trial_table import settings_columns
 from expectant.experiments.trials import Shard
 
 
-def panel_of(*agents, domain=CELL.domain):
-    cells = [
-        replace(CELL, agent=agent, agent_key=str(n), domain=domain)
+def panel_of(*agents, domain=TRIAL.domain):
+    trials = [
+        replace(TRIAL, agent=agent, agent_key=str(n), domain=domain)
         for n, agent in enumerate(agents)
     ]
-    return panels_of(cells, [np.zeros((25, 4))] * len(cells))[0]
+    return panels_of(trials, [np.zeros((25, 4))] * len(trials))[0]
 
 
 # ------------------------------------------------------------------------------------- the optimum
@@ -64,19 +64,19 @@ def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
 
 
 def test_a_panel_says_when_its_domain_changes():
-    cell = replace(
-        CELL, domain=ex.domains.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4
+    trial = replace(
+        TRIAL, domain=ex.domains.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4
     )
-    assert panels_of([cell], [np.zeros((25, 4))])[0].changes == (7.0,)
+    assert panels_of([trial], [np.zeros((25, 4))])[0].changes == (7.0,)
 
 
 # ------------------------------------------------------------------------------------------ shards
 
 
 @pytest.mark.parametrize("shards", [1, 3, 13])
-def test_shards_are_equal_parts_that_have_every_block_once(tmp_path, shards):
-    text = spec([0.1, 0.2, 0.3, 0.4])  # four cells of three blocks
-    work = Work(parse_spec(text, "x").cells(), Store(tmp_path))
+def test_shards_are_equal_parts_that_have_every_batch_once(tmp_path, shards):
+    text = spec([0.1, 0.2, 0.3, 0.4])  # four trials of three batches
+    work = Work(parse_spec(text, "x").trials(), Store(tmp_path))
     parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
     found = Counter((task.name, task.first) for part in parts for task in part)
     assert len(found) == 12 and set(found.values()) == {1}
@@ -84,32 +84,32 @@ def test_shards_are_equal_parts_that_have_every_block_once(tmp_path, shards):
 
 
 def test_only_settings_that_differ_have_a_column():
-    cells = [
-        CELL,
-        replace(CELL, agent=ex.QLearning.paper(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
+    trials = [
+        TRIAL,
+        replace(TRIAL, agent=ex.QLearning.paper(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
     ]
-    assert settings_columns(cells) == {
+    assert settings_columns(trials) == {
         "domain.slip": [0.1, 0.5], "agent.epsilon": [0.1, 0.3], "agent.action_step": [0.1, 0.2],
     }  # fmt: skip
-    mixed = [CELL, replace(CELL, agent=ex.Lookahead.paper(0.5))]
+    mixed = [TRIAL, replace(TRIAL, agent=ex.Lookahead.paper(0.5))]
     columns = settings_columns(mixed)
     assert columns["agent.kind"] == ["q_learning", "lookahead"]
     assert columns["agent.value_step"] == [None, 0.5]
-    assert settings_columns([CELL]) == {}
+    assert settings_columns([TRIAL]) == {}
     frozen = [
-        replace(CELL, agent=ex.agents.FreezeAfter(ex.Lookahead.paper(step), 10))
+        replace(TRIAL, agent=ex.agents.FreezeAfter(ex.Lookahead.paper(step), 10))
         for step in (0.1, 0.2)
     ]  # settings of the agent inside are the agent's, and a fixed step size is its number
     assert settings_columns(frozen) == {"agent.value_step": [0.1, 0.2]}
-    total = [CELL, replace(CELL, agent=ex.QLearning.paper(0.1, step_unit="total"))]
+    total = [TRIAL, replace(TRIAL, agent=ex.QLearning.paper(0.1, step_unit="total"))]
     assert settings_columns(total) == {"agent.action_step.per": ["feature", "total"]}
 
 
 # ------------------------------------------------------------------------------------------- times
 
 
-def test_times_of_a_cell_add_up_over_sessions(tmp_path):
+def test_times_of_a_trial_add_up_over_sessions(tmp_path):
     for seconds in (2.0, 6.0):
-        add_times(tmp_path, {"cell": (seconds, 2000)})
-    found = step_nanoseconds(["cell", "other"], tmp_path)
+        add_times(tmp_path, {"trial": (seconds, 2000)})
+    found = step_nanoseconds(["trial", "other"], tmp_path)
     assert found[0] == 2e6 and np.isnan(found[1])

@@ -28,7 +28,7 @@ def Request(figures=FIGURES, **options):
 
 
 def agents(name, named_set="print"):
-    return {cell.agent_key: cell for cell in read(name, named_set).cells()}
+    return {trial.agent_key: trial for trial in read(name, named_set).trials()}
 
 
 def test_figures_have_the_papers_parameters():
@@ -65,12 +65,12 @@ def test_every_reading_changes_something():
     for variant in variants():
         if variant.reading is None:
             continue
-        changed = [cell.identity() for cell in variant.cells(0)]
+        changed = [trial.identity() for trial in variant.trials(0)]
         base = [
-            cell.identity()
+            trial.identity()
             for name in FIGURES
             if variant.reading.concerns(name)
-            for cell in read(name, variant.named_set).cells()
+            for trial in read(name, variant.named_set).trials()
         ]
         assert [x["agent"] for x in changed] != [x["agent"] for x in base] or [
             (x["domain"], x["features"]) for x in changed
@@ -83,16 +83,16 @@ def test_the_commands_make_the_same_request_again():
     request = Request(("5a", "5b"), seed=3, runs=7)
     assert request.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
     assert "quick" in Request(quick=True).warning
-    assert {cell.runs for cell in Request(quick=True).cells()} == {5}
-    assert {cell.runs for cell in Request(("5a",)).cells()} == {PAPER.claim_runs["5a"]}
-    assert {cell.runs for cell in request.cells()} == {7}
-    assert {cell.seed for cell in request.cells()} == {3}
+    assert {trial.runs for trial in Request(quick=True).trials()} == {5}
+    assert {trial.runs for trial in Request(("5a",)).trials()} == {PAPER.claim_runs["5a"]}
+    assert {trial.runs for trial in request.trials()} == {7}
+    assert {trial.seed for trial in request.trials()} == {3}
 
 
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
     """Going the wrong way throughout earns −5.2: the floor lies far below."""
-    cells = read("4a", "ours").cells()
-    panel = next(p for p in panels_of(cells, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
+    trials = read("4a", "ours").trials()
+    panel = next(p for p in panels_of(trials, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
     at_random = panel.optimum - (panel.optimum - panel.floor) / 5.0
     assert panel.floor == pytest.approx(at_random - 4.0 * (panel.optimum - at_random))
     assert panel.floor < -50.0 < at_random < panel.optimum
@@ -111,17 +111,17 @@ def test_known_levels_of_the_figures(tmp_path):
     """Figure 1 near −0.29 and −0.93, figure 3 near 6.2 and 4, with fewer runs than the paper."""
     from expectant.experiments.runner import compute
 
-    cells = [cell for name in ("1", "3") for cell in figure(name).cells()]
+    trials = [trial for name in ("1", "3") for trial in figure(name).trials()]
     from dataclasses import replace
 
-    cells = [
+    trials = [
         replace(c, runs=4, episodes=8000) if c.experiment == "3" else replace(c, runs=40)
-        for c in cells
+        for c in trials
     ]
-    curves = compute(cells, Store(tmp_path)).curves()
+    curves = compute(trials, Store(tmp_path)).curves()
     late = {
         (c.experiment, c.agent_key): float(np.mean(x[:, -x.shape[1] // 4 :]))
-        for c, x in zip(cells, curves, strict=True)
+        for c, x in zip(trials, curves, strict=True)
     }
     assert late["1", "q_learning"] == pytest.approx(-0.29, abs=0.07)
     assert late["1", "q_planning_expectation"] == pytest.approx(-0.93, abs=0.07)

@@ -65,9 +65,9 @@ def scripted(score):
         def run(self, agent, budget, first=0):
             budget.check()
             asked.append((agent.action_step, first))
-            means = np.full(self.block, score(agent))
+            means = np.full(self.batch, score(agent))
             returns = np.tile(means[:, None], (1, self.episodes))
-            return SimpleNamespace(means=means, returns=returns, evicted=np.zeros(self.block, int))
+            return SimpleNamespace(means=means, returns=returns, evicted=np.zeros(self.batch, int))
 
     return Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, 2), asked
 
@@ -169,7 +169,7 @@ def test_the_folder_has_a_page_and_a_spec_with_a_folder_of_its_own(tmp_path):
     assert found.command in (tmp_path / "report.html").read_text() and found.command in str(found)
     experiment = read_config(tmp_path / "spec.toml", trust=True)
     assert experiment.name == "outside_worlds-HallEnv"
-    assert [cell.agent for cell in experiment.cells()] == [each.agent for each in found.agents]
+    assert [trial.agent for trial in experiment.trials()] == [each.agent for each in found.agents]
     assert experiment.seed == found.seed + 3  # no seed that was used before
 
 

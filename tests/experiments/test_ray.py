@@ -31,18 +31,18 @@ def computing():
     for place in Path("/proc").glob("[0-9]*"):
         try:
             words = (place / "stat").read_text().rpartition(")")[2].split()
-            if words[1] == raylet and b"run_block" in (place / "cmdline").read_bytes():
+            if words[1] == raylet and b"run_batch" in (place / "cmdline").read_bytes():
                 yield int(place.name)
         except OSError:
             pass
 
-def saboteur():  # a machine that dies takes its workers with it, in the middle of a block
-    while len(list(folder.glob("blocks/*.parquet"))) < 3 or not (workers := list(computing())):
+def saboteur():  # a machine that dies takes its workers with it, in the middle of a batch
+    while len(list(folder.glob("runs/*.parquet"))) < 3 or not (workers := list(computing())):
         time.sleep(0.05)
     for worker in workers:
         os.kill(worker, signal.SIGKILL)
     cluster.remove_node(node, allow_graceful=False)
-    print("killed at", len(list(folder.glob("blocks/*.parquet"))))
+    print("killed at", len(list(folder.glob("runs/*.parquet"))))
 
 threading.Thread(target=saboteur, daemon=True).start()
 _, outcome = run_file(spec, folder, threads=None, engine="ray", address=None, shard=None, search=None, trials=1)

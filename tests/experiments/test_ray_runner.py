@@ -1,11 +1,11 @@
-"""Handing out blocks to a cluster, with a cluster that is played: no Ray is started."""
+"""Handing out batches to a cluster, with a cluster that is played: no Ray is started."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from experiments.sweeping import CELL
+from experiments.sweeping import TRIAL
 
 from expectant.experiments import ray_runner as on_ray
 from expectant.experiments.tasks import Done, Kernels, Task
@@ -16,7 +16,7 @@ class Lost(Exception):
 
 
 class Cluster:
-    """A cluster of two cores that computes a block when it is waited for; "gone" never returns."""
+    """A cluster of two cores that computes a batch when it is waited for; "gone" never returns."""
 
     exceptions = SimpleNamespace(RayError=Lost)
 
@@ -53,11 +53,11 @@ class Cluster:
         self.cancelled.append(task.name)
 
 
-def test_blocks_are_handed_out_and_cancelled_when_nobody_waits_any_more(monkeypatch):
+def test_batches_are_handed_out_and_cancelled_when_nobody_waits_any_more(monkeypatch):
     ray = Cluster()
     monkeypatch.setattr(on_ray, "_ray", lambda: ray)
-    tasks = iter([Task(CELL, name, 0, 10) for name in ("a", "gone", "c", "d", "e", "f")])
-    course: Any = on_ray.on_ray(None, Kernels(compiled=False))(tasks, lambda cell, part: None)
+    tasks = iter([Task(TRIAL, name, 0, 10) for name in ("a", "gone", "c", "d", "e", "f")])
+    course: Any = on_ray.on_ray(None, Kernels(compiled=False))(tasks, lambda trial, part: None)
     assert next(course).task.name == "a" and ray.settings["max_retries"] > 0
     lost = next(course)
     assert lost.task.name == "gone" and repr(lost.error) == "RuntimeError('the node has died')"

@@ -139,22 +139,22 @@ discount = 0.97
 
 
 def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
-    cells = parse_spec(SPEC, "test.toml").cells()
-    assert cells[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
-    assert cells[0].firsts.tolist() == [0, 500, 600, 600, 900, 900, 1200]
-    curves = compute(cells, Store(tmp_path)).curves()
+    trials = parse_spec(SPEC, "test.toml").trials()
+    assert trials[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
+    assert trials[0].firsts.tolist() == [0, 500, 600, 600, 900, 900, 1200]
+    curves = compute(trials, Store(tmp_path)).curves()
     plain = [run_plain(FAST, every=500, number=number) for number in range(2)]
     assert (curves[0] == np.stack(plain)).all()  # compiled and plain: the same bits
-    (panel,) = panels_of(cells, curves)
+    (panel,) = panels_of(trials, curves)
     assert (panel.unit, panel.quantity) == ("step", "expected return of the greedy policy")
-    assert panel.x.tolist() == cells[0].firsts.tolist()
+    assert panel.x.tolist() == trials[0].firsts.tolist()
     assert (panel.end, panel.breaks) == (1200.0, [600.0, 900.0])
-    assert panel.levels == levels_of(cells[0].job, greedy(500))
+    assert panel.levels == levels_of(trials[0].job, greedy(500))
 
 
-def test_the_code_of_a_look_belongs_to_a_cells_identity():
-    (cell,) = parse_spec(SPEC, "test.toml").cells()
-    settings = {name: getattr(cell, name) for name in cell.__dataclass_fields__}
+def test_the_code_of_a_look_belongs_to_a_trials_identity():
+    (trial,) = parse_spec(SPEC, "test.toml").trials()
+    settings = {name: getattr(trial, name) for name in trial.__dataclass_fields__}
     names = []
     for factor in (1.0, 2.0, 1.0):
 
@@ -186,14 +186,14 @@ def test_looks_may_begin_late_and_count_from_there():
         agent.kind = "planning_only"
         agent.agent = { kind = "lookahead", preset = "paper", value_step = 1.0, model = "exact", backups = "all" }
     """
-    (cell,) = parse_spec(text, "spec.toml").cells()
-    assert cell.record is not None and cell.record.to_dict()["after"] == 30
-    job = cell.job
-    when = schedule(job, cell.record.every, cell.record.after)
+    (trial,) = parse_spec(text, "spec.toml").trials()
+    assert trial.record is not None and trial.record.to_dict()["after"] == 30
+    job = trial.job
+    when = schedule(job, trial.record.every, trial.record.after)
     assert when.at.tolist() == [30, 35, 40, 45, 50]
-    curve, _ = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), cell.record)
+    curve, _ = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
     assert curve[0] == 0.0 and curve[-1] > 10.0
-    (panel,) = panels_of([cell], [np.stack([curve, curve])])
+    (panel,) = panels_of([trial], [np.stack([curve, curve])])
     assert panel.points is not None and panel.points.tolist() == [0, 5, 10, 15, 20]
     (level,) = panel.levels
     best = ex.exact.start_return(

@@ -35,20 +35,20 @@ def test_domains_are_not_for_choosing():
 
 def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path):
     first = search(tmp_path)
-    assert first.failed == {} and first.computed == len(first.trials) <= 18
-    best = first.trials[0]
+    assert first.failed == {} and first.computed == len(first.search) <= 18
+    best = first.search[0]
     assert best["panel"] == "domain.slip=0" and best["value"] == max(
-        t["value"] for t in first.trials
+        t["value"] for t in first.search
     )
-    assert json.loads((tmp_path / "search.json").read_text()) == first.trials
-    for trial in first.trials:
-        step = float(trial["cell"].split("action_step=")[1].split(" ")[0])
+    assert json.loads((tmp_path / "search.json").read_text()) == first.search
+    for entry in first.search:
+        step = float(entry["trial"].split("action_step=")[1].split(" ")[0])
         assert 0.001 <= step <= 1.5 and len(f"{step:g}") <= 9
     before = results(tmp_path)
     again = search(tmp_path)
-    assert again.computed == 0 and again.trials == first.trials
+    assert again.computed == 0 and again.search == first.search
     assert results(tmp_path) == before
-    for path in sorted((tmp_path / "blocks").iterdir())[::2]:
+    for path in sorted((tmp_path / "runs").iterdir())[::2]:
         path.unlink()  # as if it had been killed
     search(tmp_path)
     assert results(tmp_path) == before
@@ -66,7 +66,7 @@ def test_a_search_for_short_episodes_minimizes(tmp_path, monkeypatch):
 
     monkeypatch.setattr(optuna, "create_study", noted)
     text = RANGED.replace("bin =", 'record = ["length"]\nbin =', 1)
-    found = search(tmp_path, text, trials=5).trials
+    found = search(tmp_path, text, trials=5).search
     values = [trial["value"] for trial in found if trial["panel"] == "domain.slip=0"]
     assert values == sorted(values)
     assert set(directions) == {optuna.study.StudyDirection.MINIMIZE}

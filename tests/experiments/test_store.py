@@ -5,82 +5,84 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.sweeping import CELL
+from experiments.sweeping import TRIAL
 from faults import unreadable
 
 import expectant as ex
 from expectant.core.files import StoreError
 from expectant.experiments.curves import panels_of, read_curves, read_facts, write_curves
-from expectant.experiments.runner import CellError, compute
-from expectant.experiments.store import Block, Span, Store
+from expectant.experiments.runner import TrialError, compute
+from expectant.experiments.store import Batch, Span, Store
 from expectant.experiments.trials import trial_hash
 
 
 def test_the_hash_follows_what_decides_the_numbers():
     same = replace(
-        CELL, experiment="f", panel="p", reading="code", agent_key="k", label="l", runs=3
+        TRIAL, experiment="f", panel="p", reading="code", agent_key="k", label="l", runs=3
     )
-    assert trial_hash(same) == trial_hash(CELL)
+    assert trial_hash(same) == trial_hash(TRIAL)
     for changes in (
         {"agent": ex.QLearning.paper(0.2)}, {"domain": ex.Corridor(slip=0.2)}, {"episodes": 41},
         {"features": ex.RandomBinary(9, 1)}, {"seed": 1}, {"bin": 5}, {"step_limit": 10},
         {"lengths": True}, {"episodes": 0, "steps": 40},
     ):  # fmt: skip
-        assert trial_hash(replace(CELL, **changes)) != trial_hash(CELL)
-    own = replace(CELL, step_limit=None)  # the corridor has none of its own, so it is 10,000
-    assert trial_hash(own) == trial_hash(replace(CELL, step_limit=10_000)) != trial_hash(CELL)
+        assert trial_hash(replace(TRIAL, **changes)) != trial_hash(TRIAL)
+    own = replace(TRIAL, step_limit=None)  # the corridor has none of its own, so it is 10,000
+    assert trial_hash(own) == trial_hash(replace(TRIAL, step_limit=10_000)) != trial_hash(TRIAL)
 
 
 def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    (first,) = compute([CELL], store).curves()
+    (first,) = compute([TRIAL], store).curves()
     assert first.shape == (25, 4)
-    direct = ex.run(CELL.domain, CELL.features, CELL.agent, episodes=40, runs=25, step_limit=1000)
+    direct = ex.run(
+        TRIAL.domain, TRIAL.features, TRIAL.agent, episodes=40, runs=25, step_limit=1000
+    )
     np.testing.assert_array_equal(first, ex.analysis.learning_curve(direct.returns, 10))
 
     def forbidden(*arguments, **keywords):
         raise AssertionError("computed again")
 
     monkeypatch.setattr("expectant.experiments.tasks.run_one", forbidden)
-    again, fewer = compute([CELL, replace(CELL, runs=20, label="other")], store).curves()
+    again, fewer = compute([TRIAL, replace(TRIAL, runs=20, label="other")], store).curves()
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])
-    with pytest.raises(CellError, match="text/q: AssertionError: computed again"):
-        compute([replace(CELL, runs=30)], store)
+    with pytest.raises(TrialError, match="text/q: AssertionError: computed again"):
+        compute([replace(TRIAL, runs=30)], store)
 
 
 def test_curves_go_through_the_file(tmp_path):
     curve = np.random.default_rng(0).normal(size=(25, 4))
     curve[3, 2:] = np.nan
-    panels = panels_of([CELL], [curve])
+    panels = panels_of([TRIAL], [curve])
     assert panels[0].optimum == pytest.approx(13.924, abs=1e-3)
     write_curves(tmp_path / "c.parquet", panels, {"seed": 7})
-    (again,) = read_curves(tmp_path / "c.parquet", [CELL])
+    (again,) = read_curves(tmp_path / "c.parquet", [TRIAL])
     facts = read_facts(tmp_path / "c.parquet")
     np.testing.assert_array_equal(again, curve)
     assert facts == {"seed": 7}
     with pytest.raises(ValueError, match="holds no curve of 'other'"):
-        read_curves(tmp_path / "c.parquet", [replace(CELL, agent_key="other")])
+        read_curves(tmp_path / "c.parquet", [replace(TRIAL, agent_key="other")])
 
 
 @pytest.fixture
 def stored(tmp_path):
-    """A store with one block of three runs, and the block."""
+    """A store with one batch of three runs, and the batch."""
     store, curves = Store(tmp_path), np.random.default_rng(0).normal(size=(3, 4))
     curves[1, 2:] = np.nan
     diverged, reasons = np.array([False, True, False]), ["", "planning is diverging: ε", ""]
-    block = Block(curves, diverged, curves + 1.0, [0, 3, 10**12], reasons)
-    store.save("name", 5, block, CELL)
-    return store, block
+    batch = Batch(curves, diverged, curves + 1.0, [0, 3, 10**12], reasons)
+    store.save("name", 5, batch, TRIAL)
+    return store, batch
 
 
-def test_a_block_goes_through_its_file(stored):
-    store, block = stored
+def test_a_batch_goes_through_its_file(stored):
+    store, batch = stored
     loaded, facts = store.load("name", Span(5, 3))
-    for one, other in zip(loaded, block, strict=True):
+    for one, other in zip(loaded, batch, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(facts.means, block.curves.mean(axis=1))
-    assert facts.diverged == [False, True, False] and facts.is_of(CELL.identity())
+    np.testing.assert_array_equal(facts.means, batch.curves.mean(axis=1))
+    assert facts.diverged == [False, True, False] and facts.is_of(TRIAL.identity())
     assert {"python", "expectant", "numpy", "numba"} <= set(facts.described["versions"])
     assert store.index() == {"name": [Span(5, 3)]}
     assert store.load("name", Span(0, 3)) is None
@@ -91,7 +93,7 @@ def _flip(content: bytes, place: int) -> bytes:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
-def test_a_block_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
+def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
     store, _ = stored
     path = store.path("name", 5, 3)
     before = path.read_bytes()
@@ -103,16 +105,16 @@ def test_a_block_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
 def test_damaged_curves_are_named(tmp_path):
     path = tmp_path / "c.parquet"
     curve = np.random.default_rng(0).normal(size=(25, 4))
-    write_curves(path, panels_of([CELL], [curve]), {})
+    write_curves(path, panels_of([TRIAL], [curve]), {})
     content = path.read_bytes()
     path.write_bytes(_flip(content, content.index(curve.tobytes()[:8])))
-    for read in (lambda: read_curves(path, [CELL]), lambda: read_facts(path)):
+    for read in (lambda: read_curves(path, [TRIAL]), lambda: read_facts(path)):
         with pytest.raises(ValueError, match=r"c\.parquet: is damaged; run the command that wrote"):
             read()
 
 
 def test_a_folder_of_another_layout_is_refused_and_left_alone(tmp_path):
-    for name in ("blocks", "rows"):
+    for name in ("runs", "rows"):
         folder = tmp_path / name
         (folder / name).mkdir(parents=True)
         with pytest.raises(ValueError, match="was written by another version of expectant"):

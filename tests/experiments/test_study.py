@@ -55,7 +55,7 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert [(v.id, v.verdict) for v in verdicts] == [(1, "holds"), (2, "does not hold")]
     assert "Return of Q-learning minus that of other is above 0 by more than 0." in verdicts[0].rule
     assert {path.name for path in out.iterdir()} >= {
-        "report.html", "claims.json", "curves.parquet", "figure.png", "figure.svg", "blocks",
+        "report.html", "claims.json", "curves.parquet", "figure.png", "figure.svg", "runs",
     }  # fmt: skip
     request, panels = read_stored(out)
     assert request.study == study
@@ -79,8 +79,8 @@ def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
     )
     study = "title = 'Two'\nsets = ['a', 'b']\n"
     found = read_study(write(tmp_path / "two", readings=readings, study=study))
-    cells = Request(found, found.figures).cells()
-    assert [(c.reading, vars(c.agent)["action_step"].step) for c in cells] == [
+    trials = Request(found, found.figures).trials()
+    assert [(c.reading, vars(c.agent)["action_step"].step) for c in trials] == [
         ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
     ]  # fmt: skip
 
@@ -100,10 +100,10 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
     found = {
         variant.name: {
             (c.experiment, vars(c.agent)["action_step"].step, vars(c.domain)["slip"], c.seed)
-            for c in cells
+            for c in trials
         }
         for variant in variants(read_study(folder))
-        if (cells := variant.cells(7))
+        if (trials := variant.trials(7))
     }
     assert found == {
         "a": {
@@ -253,10 +253,10 @@ def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
             r"`([a-z_-]+)`", "".join(re.findall(r"^\|([^|]*)\|", table[1], re.MULTILINE))
         )
         assert set(listed) == set(known)
-    blocks = re.findall(r"`parity/(\w+\.toml)`:\n\n```toml\n(.*?)```", text, re.DOTALL)
+    batches = re.findall(r"`parity/(\w+\.toml)`:\n\n```toml\n(.*?)```", text, re.DOTALL)
     folder = tmp_path / "parity"
     folder.mkdir()
-    for name, content in blocks:
+    for name, content in batches:
         (folder / name).write_text(content)
     assert len(read_study(folder).claims) == 2
     with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):

@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
-from expectant.experiments.best import cell_of
+from expectant.experiments.best import trial_of
 from expectant.experiments.config_file import parse_spec, parse_toml
 from expectant.experiments.results_folder import opened, versions
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
-from expectant.experiments.trial_table import read_cells, version_rows
+from expectant.experiments.trial_table import read_trials, version_rows
 from expectant.experiments.trials import Shard
 
 STEPS = [0.05, 0.1, 0.2]
@@ -41,18 +41,18 @@ def whole(tmp_path_factory):
     return folder
 
 
-def test_blocks_and_cells_are_tables_of_the_runs(whole):
-    rows = parquet.read_table(whole / "blocks").to_pydict()
-    assert list(rows) == ["cell", "hash", "run", "bin", "first", "value", "length", "diverged"]
-    points = zip(rows["cell"], rows["run"], rows["bin"], strict=True)
+def test_batches_and_trials_are_tables_of_the_runs(whole):
+    rows = parquet.read_table(whole / "runs").to_pydict()
+    assert list(rows) == ["trial", "hash", "run", "bin", "first", "value", "length", "diverged"]
+    points = zip(rows["trial"], rows["run"], rows["bin"], strict=True)
     values = dict(zip(points, rows["value"], strict=True))
-    assert len(rows["cell"]) == len(values) == 3 * 22 * 2
+    assert len(rows["trial"]) == len(values) == 3 * 22 * 2
     direct = ex.run(
         ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.2), episodes=10, runs=22, compiled=False, progress=False
     )  # fmt: skip
     for run in (0, 9, 10, 21):
         assert values["plain action_step=0.2", run, 1] == direct.returns[run, 5:].mean()
-    table = read_cells(whole)
+    table = read_trials(whole)
     assert table["agent.action_step"].to_pylist() == STEPS
     np.testing.assert_allclose(table["values"].to_pylist()[2], direct.returns.mean(axis=1))
     assert table["mean"].to_pylist()[2] == pytest.approx(direct.returns.mean())
@@ -61,7 +61,7 @@ def test_blocks_and_cells_are_tables_of_the_runs(whole):
 def test_shards_make_the_same_bytes_as_the_whole(tmp_path, whole):
     counts = [sweep(tmp_path, shard=Shard(n, 4)).computed for n in (4, 1, 3, 2)]
     assert sum(counts) == 9 and max(counts) - min(counts) <= 1
-    assert not (tmp_path / "cells.parquet").exists()
+    assert not (tmp_path / "trials.parquet").exists()
     assert sweep(tmp_path).computed == 0
     assert results(tmp_path) == results(whole)
 
@@ -71,40 +71,40 @@ def test_more_runs_are_added(tmp_path):
     sweep(tmp_path, text=text)
     more = sweep(tmp_path, text=text.replace("runs = 22", "runs = 27"))
     assert (more.found, more.computed) == (9, 3)
-    rows = parquet.read_table(tmp_path / "blocks").to_pydict()
+    rows = parquet.read_table(tmp_path / "runs").to_pydict()
     runs = [
         r
-        for c, r, b in zip(rows["cell"], rows["run"], rows["bin"], strict=True)
+        for c, r, b in zip(rows["trial"], rows["run"], rows["bin"], strict=True)
         if b == 0 and c.endswith("=0.2")
     ]
     assert sorted(runs) == list(range(27))
     fewer = sweep(tmp_path, text=text.replace("runs = 22", "runs = 12"))
     assert fewer.computed == 0
-    assert read_cells(tmp_path)["runs"].to_pylist() == [12, 12, 12]
+    assert read_trials(tmp_path)["runs"].to_pylist() == [12, 12, 12]
 
 
 def test_a_changed_spec_keeps_what_it_still_asks_for(tmp_path):
     sweep(tmp_path)
     other = sweep(tmp_path, [0.1, 0.2, 0.3])
     assert (other.found, other.computed) == (6, 3)
-    assert read_cells(tmp_path)["agent.action_step"].to_pylist() == [0.1, 0.2, 0.3]
+    assert read_trials(tmp_path)["agent.action_step"].to_pylist() == [0.1, 0.2, 0.3]
     renamed = sweep(tmp_path, text=spec(STEPS).replace("agents.plain", "agents.other"))
-    assert (renamed.found, renamed.computed) == (9, 0)  # blocks are found by what they are of
-    assert read_cells(tmp_path)["cell"].to_pylist() == [f"other action_step={x}" for x in STEPS]
+    assert (renamed.found, renamed.computed) == (9, 0)  # batches are found by what they are of
+    assert read_trials(tmp_path)["trial"].to_pylist() == [f"other action_step={x}" for x in STEPS]
 
 
-def test_equal_cells_are_computed_once(tmp_path):
+def test_equal_trials_are_computed_once(tmp_path):
     text = spec(STEPS) + '[agents.also]\nkind = "q_learning"\npreset = "paper"\naction_step = 0.1\n'
     outcome = sweep(tmp_path, text=text)
     assert outcome.computed == 9
     table = outcome.table()
-    rows = dict(zip(table["cell"].to_pylist(), table["values"].to_pylist(), strict=True))
+    rows = dict(zip(table["trial"].to_pylist(), table["values"].to_pylist(), strict=True))
     assert rows["also"] == rows["plain action_step=0.1"] and len(rows["also"]) == 22
 
 
-def test_damaged_and_exchanged_blocks_are_computed_again(tmp_path, whole, capsys):
+def test_damaged_and_exchanged_batches_are_computed_again(tmp_path, whole, capsys):
     sweep(tmp_path)
-    one, two, three, four, five, *_ = sorted((tmp_path / "blocks").iterdir())
+    one, two, three, four, five, *_ = sorted((tmp_path / "runs").iterdir())
     one.write_bytes(one.read_bytes()[:-30])
     two.write_bytes(b"")
     content = bytearray(three.read_bytes())
@@ -113,7 +113,7 @@ def test_damaged_and_exchanged_blocks_are_computed_again(tmp_path, whole, capsys
     four.write_bytes(five.read_bytes())
     again = sweep(tmp_path)
     assert (again.found, again.computed) == (5, 4)
-    assert "4 blocks in" in capsys.readouterr().err
+    assert "4 batches in" in capsys.readouterr().err
     assert results(tmp_path) == results(whole)
 
 
@@ -122,19 +122,19 @@ def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkey
     sweep(tmp_path)
     before = results(tmp_path)
     now = {**versions(), "numpy": "9.0"}
-    for module in ("lab.sweep", "lab.store.store"):
+    for module in ("experiments.sweep", "experiments.store"):
         monkeypatch.setattr(f"expectant.{module}.versions", lambda: now)
     monkeypatch.setattr("expectant.experiments.trials.package_code", lambda: "another")
     more = spec(STEPS).replace("runs = 22", "runs = 32")
     added = sweep(tmp_path, text=more, accept_versions=True)
     assert (added.found, added.computed) == (9, 3 * 2)
     rows = dict(version_rows(tmp_path))
-    assert rows["numpy"] == f"{np.__version__} (9 blocks), 9.0 (6 blocks)"
+    assert rows["numpy"] == f"{np.__version__} (9 batches), 9.0 (6 batches)"
     assert rows["python"] == versions()["python"]
-    assert read_cells(tmp_path)["runs"].to_pylist() == [32] * 3
-    assert [path.name in before for path in (tmp_path / "blocks").iterdir()].count(True) == 9
+    assert read_trials(tmp_path)["runs"].to_pylist() == [32] * 3
+    assert [path.name in before for path in (tmp_path / "runs").iterdir()].count(True) == 9
     folder = read_folder(tmp_path)
-    assert cell_of(folder, 0, 40).runs == 40  # fresh runs can be added, too
+    assert trial_of(folder, 0, 40).runs == 40  # fresh runs can be added, too
     capsys.readouterr()
     refused = sweep(tmp_path, text=more)
     assert (refused.found, refused.computed) == (0, 12)
@@ -147,15 +147,15 @@ def test_steps_lengths_and_divergence(tmp_path):
     warnings.simplefilter("ignore", RuntimeWarning)  # plain Python speaks of the overflow
     outcome = sweep(tmp_path / "a", text=text)
     assert outcome.failed == {}  # divergence is a result
-    rows = parquet.read_table(tmp_path / "a" / "blocks").to_pydict()
+    rows = parquet.read_table(tmp_path / "a" / "runs").to_pydict()
     direct = ex.run(
         ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.1), episodes=10, runs=1, compiled=False, progress=False
     )  # fmt: skip
     found = dict(
-        zip(zip(rows["cell"], rows["run"], rows["bin"], strict=True), rows["length"], strict=True)
+        zip(zip(rows["trial"], rows["run"], rows["bin"], strict=True), rows["length"], strict=True)
     )
     assert found["plain action_step=0.1", 0, 0] == direct.lengths[0, :5].mean()
-    table = read_cells(tmp_path / "a")
+    table = read_trials(tmp_path / "a")
     assert table["diverged"].to_pylist() == [0, 22]
     assert np.isnan(table["mean"].to_pylist()[1])
     text = spec([0.1]).replace("episodes = 10", "steps = 25\nbins = 5").replace("bin = 5\n[", "[")
@@ -177,7 +177,7 @@ def broken(monkeypatch):
     switch, plain = {"on": True}, tasks.run_one
 
     def run_one(task, *rest):
-        if switch["on"] and task.cell.agent.action_step.step == 0.1:
+        if switch["on"] and task.trial.agent.action_step.step == 0.1:
             raise ZeroDivisionError("no luck")
         return plain(task, *rest)
 
@@ -185,7 +185,7 @@ def broken(monkeypatch):
     return switch
 
 
-def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broken, monkeypatch):
+def test_a_trial_that_fails_is_named_and_the_others_finish(tmp_path, whole, broken, monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     path = tmp_path / "tiny.toml"
     path.write_text(spec(STEPS))
@@ -197,10 +197,10 @@ def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broke
     assert list(data["failed"]) == ["plain action_step=0.1"]
     told = data["failed"]["plain action_step=0.1"]
     assert re.fullmatch(r"ZeroDivisionError: no luck \(\S+test_sweep.py, line \d+\)", told)
-    assert data["blocks_computed"] == 6
+    assert data["batches_computed"] == 6
     broken["on"] = False
     again = json.loads(CliRunner().invoke(app, arguments).stdout)
-    assert (again["blocks_found"], again["blocks_computed"], again["failed"]) == (6, 3, {})
+    assert (again["batches_found"], again["batches_computed"], again["failed"]) == (6, 3, {})
     assert results(tmp_path / "out") == results(whole)
 
 
@@ -210,7 +210,7 @@ def test_one_process_at_a_time(tmp_path):
     with opened(tmp_path, text, data):
         with pytest.raises(StoreError, match="is in use by another process"):
             sweep(tmp_path)
-        assert list(tmp_path.glob("blocks/*")) == []
+        assert list(tmp_path.glob("runs/*")) == []
     with opened(tmp_path, text, data, Shard(1, 2)):
         assert sweep(tmp_path, shard=Shard(2, 2)).computed == 4
         with pytest.raises(StoreError, match=r"shard 1/2 of .* is in use by another process"):
@@ -230,7 +230,7 @@ import matplotlib, numba, numpy, pyarrow.parquet
 from expectant.experiments.sweep_command import run_file
 
 def there():
-    return len(list(folder.glob("blocks/*.parquet")))
+    return len(list(folder.glob("runs/*.parquet")))
 
 path, folder, chance = Path(sys.argv[1]), Path(sys.argv[2]), numpy.random.default_rng(5)
 for _ in range(8):
@@ -262,6 +262,6 @@ def test_killed_often_and_started_again_gives_the_same_bytes(tmp_path):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
     assert results(tmp_path / "a") == results(tmp_path / "b")
-    rows = parquet.read_table(tmp_path / "b" / "blocks", columns=["cell", "run", "bin"]).to_pydict()
-    points = list(zip(rows["cell"], rows["run"], rows["bin"], strict=True))
+    rows = parquet.read_table(tmp_path / "b" / "runs", columns=["trial", "run", "bin"]).to_pydict()
+    points = list(zip(rows["trial"], rows["run"], rows["bin"], strict=True))
     assert len(points) == len(set(points)) == 30 * 22 * 4

@@ -50,7 +50,7 @@ def test_many_curves_are_thinned_to_means_of_bins(folder, monkeypatch):
 def test_the_data_are_those_of_the_folder(folder):
     section, _ = sweep_section(folder)
     data = section.data("")
-    assert data is not None and data["ids"] == folder.columns["cell"]
+    assert data is not None and data["ids"] == folder.columns["trial"]
     assert [column["name"] for column in data["columns"]] == [
         "domain.slip", "agent.action_step", "agent.value_step", "agent.model_step", "runs",
         "diverged",
@@ -66,8 +66,8 @@ def test_the_data_are_those_of_the_folder(folder):
     np.testing.assert_allclose(curves[3], expected, rtol=1e-5)
     wild = folder.columns["diverged"].index(2)
     assert np.isnan(curves[wild, 0, -1]) and not np.isnan(curves[wild, 0, 0])
-    best_cells = [data["ids"][row] for row in data["best"]]
-    assert best_cells == [choice["best"] for choice in section.choices] and len(best_cells) == 4
+    best_trials = [data["ids"][row] for row in data["best"]]
+    assert best_trials == [choice["best"] for choice in section.choices] and len(best_trials) == 4
     assert len(section.map_names) == len(data["maps"]) == 2  # of look-ahead in two domains
     assert len(data["lines"]) == len(section.problems) == 2
 
@@ -99,7 +99,7 @@ def test_figures_and_page_again(place, tmp_path):
     folder = shutil.copytree(place, tmp_path / "sweep")
     found = run.invoke(app, ["report", str(folder)])
     assert found.exit_code == 0 and len(found.stdout.split()) == 5
-    (folder / "cells.parquet").unlink()  # as if the sweep had been interrupted
+    (folder / "trials.parquet").unlink()  # as if the sweep had been interrupted
     found = run.invoke(app, ["report", str(folder)])
     assert found.exit_code == 0 and "the sweep is not finished" in found.stderr
 
@@ -120,13 +120,13 @@ def test_the_page_works_in_a_browser(place, tmp_path):
     path = report_sweep(shutil.copytree(place, tmp_path / "sweep"))
     with opened_browser() as browser:
         visit = Visit(browser, path, 1200)
-        rows = visit.page.locator("#cell-table tbody tr")
+        rows = visit.page.locator("#trial-table tbody tr")
         lines = "document.getElementById('curve-plot').data.filter(t => t.meta.part === 'line')"
         assert visit.page.inner_text("h1") == EVIL and rows.count() == 60
         assert visit.page.evaluate(f"{lines}.length") == 4  # the best of every agent and domain
         visit.page.fill("#search", "AHEAD domain.slip=0.1")
-        assert visit.page.inner_text("#count") == "25 of 60 cells"
-        visit.page.locator("#cell-table th button", has_text="value").last.click()
+        assert visit.page.inner_text("#count") == "25 of 60 trials"
+        visit.page.locator("#trial-table th button", has_text="value").last.click()
         shown = [row.split("\t")[-3].replace("−", "-") for row in rows.all_inner_texts()]
         known = [float(text) for text in shown if text != "–"]
         assert known == sorted(known, reverse=True) and len(known) == 20

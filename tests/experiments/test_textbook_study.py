@@ -28,12 +28,12 @@ action_step = 0.1
 
 def curve(extent: str, record: str):
     """A panel with both runs of the spec."""
-    cells = parse_spec(SPEC.format(extent=extent, record=record), "spec.toml").cells()
-    task, kernels = Task(cells[0], "name", 0, 2), Kernels(compiled=False)
+    trials = parse_spec(SPEC.format(extent=extent, record=record), "spec.toml").trials()
+    task, kernels = Task(trials[0], "name", 0, 2), Kernels(compiled=False)
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in (0, 1)]
-    block = assembled(task, [run for run in runs if run is not None]).block
-    assert block is not None
-    return panels_of(cells, [block.curves])[0]
+    batch = assembled(task, [run for run in runs if run is not None]).batch
+    assert batch is not None
+    return panels_of(trials, [batch.curves])[0]
 
 
 def test_curves_can_be_of_lengths():
@@ -92,12 +92,12 @@ backups = "all_pairs"
 
 
 def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
-    cells = parse_spec(SMALL_TASKS, "spec.toml").cells()
-    task, kernels = Task(cells[0], "name", 0, 3), Kernels(compiled=False)
+    trials = parse_spec(SMALL_TASKS, "spec.toml").trials()
+    task, kernels = Task(trials[0], "name", 0, 3), Kernels(compiled=False)
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
-    block = assembled(task, [run for run in runs if run is not None]).block
-    assert block is not None
-    panel = panels_of(cells, [block.curves])[0]
+    batch = assembled(task, [run for run in runs if run is not None]).batch
+    assert batch is not None
+    panel = panels_of(trials, [batch.curves])[0]
     assert panel.levels == ()  # there is no one optimum
     for number in range(3):
         own = ex.domains.Branching(states=6, branches=2, task_seed=number)
@@ -125,8 +125,8 @@ def test_step_panels_mark_where_the_maze_changes():
     text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
     for record in ("total reward", "reward"):
         found = text.replace("dyna_maze", "blocking_maze").replace("total reward", record)
-        panel = panels_of(parse_spec(found, "spec.toml").cells(), [np.zeros((2, 30))])[0]
+        panel = panels_of(parse_spec(found, "spec.toml").trials(), [np.zeros((2, 30))])[0]
         assert panel.breaks == [1000.0]
     short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
-    panel = panels_of(parse_spec(short, "spec.toml").cells(), [np.zeros((2, 30))])[0]
+    panel = panels_of(parse_spec(short, "spec.toml").trials(), [np.zeros((2, 30))])[0]
     assert panel.breaks == []

@@ -72,4 +72,4 @@ def test_commands_say_what_went_wrong_also_from_the_store(command, tmp_path):
     assert page.count("planning is diverging: Lookahead in Corridor, run 0") == 1
     assert "entries of models were evicted" in page
     if command != "run":  # what was asked comes first
-        assert page.index("<h2>Cells</h2>") < page.index("<h2>What went wrong</h2>")
+        assert page.index("<h2>Trials</h2>") < page.index("<h2>What went wrong</h2>")

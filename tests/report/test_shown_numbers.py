@@ -48,11 +48,11 @@ def test_a_cross_stands_where_a_curve_ends() -> None:
 
 
 def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> None:
-    means, cells = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
-    heat = HeatMap("agent.a", "agent.b", [1, 2], [7, 8, 9], means, cells)
+    means, trials = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
+    heat = HeatMap("agent.a", "agent.b", [1, 2], [7, 8, 9], means, trials)
     found = heat.data()
     assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
-    assert found["cells"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert found["trials"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])
 
 

@@ -64,8 +64,8 @@ def test_panels_know_the_best_soft_return_of_their_domain():
     def lines(domain: str, at_random: float) -> tuple[float, float]:
         text = f"episodes = 1\n[domain]\nkind = '{domain}'\n[features]\nkind = 'one_hot'\n"
         experiment = parse_spec(text + "[agents.q]\nkind = 'q_learning'\naction_step = 0.1\n", "x")
-        cells = experiment.cells()
-        (found,) = panels_of(cells, [np.zeros((1, 1))])
+        trials = experiment.trials()
+        (found,) = panels_of(trials, [np.zeros((1, 1))])
         assert (4 * found.optimum + found.floor) / 5 == pytest.approx(at_random)
         return found.optimum, found.best_soft
 

@@ -113,9 +113,9 @@ def plain_errors(*extras: str) -> Iterator[None]:
     except KeyboardInterrupt:
         raise fail("interrupted; finished runs of experiments are kept", 1) from None
     except RuntimeError as error:
-        from expectant.experiments.runner import CellError
+        from expectant.experiments.runner import TrialError
 
-        if isinstance(error, CellError):
+        if isinstance(error, TrialError):
             raise fail(error, 1) from None
         raise
 

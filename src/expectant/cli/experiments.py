@@ -53,7 +53,7 @@ def run(
 ) -> None:
     """Run one experiment, or every combination of a grid; finished runs are kept.
 
-    Both write report.html and cells.parquet, an experiment also figures and curves.parquet. A
+    Both write report.html and trials.parquet, an experiment also figures and curves.parquet. A
     config with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
     with plain_errors("lab", "show"):
@@ -66,8 +66,8 @@ def run(
             spec_at(config), out, threads=threads, engine=engine, address=address, shard=shard,
             search=search, trials=trials, accept_versions=accept_versions,
         )  # fmt: skip
-        for cell, reason in outcome.failed.items():
-            print(f"expectant: failed: {cell}: {reason}", file=sys.stderr)
+        for trial, reason in outcome.failed.items():
+            print(f"expectant: failed: {trial}: {reason}", file=sys.stderr)
         tell_troubles(outcome.troubles)
         finished = shard is None and not experiment.is_sweep and not outcome.failed
         if finished:

@@ -1,1 +1,1 @@
-"""The laboratory: studies as data, their cells, measures of what came out, and claims."""
+"""The laboratory: studies as data, their trials, measures of what came out, and claims."""

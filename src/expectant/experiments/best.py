@@ -119,7 +119,7 @@ class Choice:
         return edges
 
     def as_data(self, ids: Sequence[str]) -> dict[str, Any]:
-        """Ready for JSON; ``ids`` are the names of all cells."""
+        """Ready for JSON; ``ids`` are the names of all trials."""
         return {
             "agent": self.group.agent,
             "label": self.group.label,
@@ -135,7 +135,7 @@ class Choice:
             "diverged": self.diverged,
             "unfinished": len(self.group.unfinished),
             "no_worse": len(self.no_worse),
-            "no_worse_cells": [ids[row] for row in self.no_worse],
+            "no_worse_trials": [ids[row] for row in self.no_worse],
         }
 
 
@@ -143,7 +143,7 @@ class Choice:
 class Best:
     """The best setting of every agent by one measure, and how the agents differ at these.
 
-    Printing it shows both tables. ``values`` (cells, runs) are the measure of all runs; ``margin``
+    Printing it shows both tables. ``values`` (trials, runs) are the measure of all runs; ``margin``
     is the difference that does not matter, None for a share of the means.
     """
 
@@ -220,11 +220,11 @@ class Best:
 
     def as_data(self) -> dict[str, Any]:
         """The content of best.json."""
-        ids = self.folder.columns["cell"]
+        ids = self.folder.columns["trial"]
         stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         return {
             "spec": self.folder.spec_hash,
-            "cells": self.folder.cells_hash,
+            "trials": self.folder.trials_hash,
             "measure": self.measure.name,
             "meaning": self.measure.meaning,
             "less_is_better": self.less_is_better,
@@ -336,7 +336,7 @@ def best(
 def best_of(
     folder: SweepFolder, measure: Measure, values: np.ndarray, *, split: bool = True
 ) -> Best:
-    """The best setting of every group by the measure of all runs, (cells, runs)."""
+    """The best setting of every group by the measure of all runs, (trials, runs)."""
     less = measure.prefers_less(folder.experiment.of_errors)
     choices = [
         choose_in_group(group, values, split=split, less_is_better=less) for group in folder.groups
@@ -347,7 +347,7 @@ def best_of(
 def choose_in_group(
     group: Group, values: np.ndarray, *, split: bool = True, less_is_better: bool = False
 ) -> Choice:
-    """The choice in one group from the numbers of all cells' runs, (cells, runs).
+    """The choice in one group from the numbers of all trials' runs, (trials, runs).
 
     With ``split`` the first half of the runs picks and the second half reports.
     """
@@ -388,11 +388,11 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     """
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
-    cells = [cell_of(folder, row, start + runs) for row in rows]
+    trials = [trial_of(folder, row, start + runs) for row in rows]
     text = read_text(folder.path / SPEC)
     store = Store(folder.path, accepts_versions(folder.table))
     with opened(folder.path, text, parse_toml(text, SPEC)):
-        curves = compute(cells, store, threads=threads, title="fresh runs").curves()
+        curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {
         row: values_of(folder, best.measure, row, curve[start:])
         for row, curve in zip(rows, curves, strict=True)
@@ -403,15 +403,15 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     ]
 
 
-def cell_of(folder: SweepFolder, row: int, runs: int) -> Trial:
-    """The cell of a row with another number of runs; refuse one that is no longer the same."""
-    cell = folder.cell(row, runs)
-    current, stored = trial_hash(cell), folder.columns["hash"][row]
+def trial_of(folder: SweepFolder, row: int, runs: int) -> Trial:
+    """The trial of a row with another number of runs; refuse one that is no longer the same."""
+    trial = folder.trial(row, runs)
+    current, stored = trial_hash(trial), folder.columns["hash"][row]
     if accepts_versions(folder.table):
         current, stored = current.partition("-")[0], stored.partition("-")[0]
     if current != stored:
         raise ValueError(
-            f"--confirm: the code or the spec of {cell.id!r} has changed since its runs in "
+            f"--confirm: the code or the spec of {trial.id!r} has changed since its runs in "
             f"{folder.path}; run `expectant run` again first"
         )
-    return cell
+    return trial

@@ -305,7 +305,7 @@ def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> I
 
 def _agents_of(claim: Claim, figure: str, figures: Mapping[str, Experiment]) -> list[str]:
     check_known("no figure", [figure], [*figures], "figure")
-    cells = figures[figure].names()
+    trials = figures[figure].names()
     if claim.panel is not None:
-        check_known("no panel", [claim.panel], [panel for panel, _ in cells], "panel")
-    return sorted({agent for panel, agent in cells if claim.panel in (None, panel)})
+        check_known("no panel", [claim.panel], [panel for panel, _ in trials], "panel")
+    return sorted({agent for panel, agent in trials if claim.panel in (None, panel)})

@@ -57,13 +57,13 @@ __all__ = [
     "Experiment",
     "SpecError",
     "Trial",
-    "cells_hash",
     "experiment_of",
     "parse_spec",
     "parse_toml",
     "read_config",
     "read_text",
     "spec_hash",
+    "trials_hash",
 ]  # fmt: skip
 
 
@@ -236,26 +236,26 @@ class Experiment:
         """Replace some settings where they apply."""
         return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
 
-    def cells(self, reading: str = "", *, trust: bool = False) -> list[Trial]:
+    def trials(self, reading: str = "", *, trust: bool = False) -> list[Trial]:
         """Describe all agents of all panels in all variations."""
         describe = Describer(trust)
         return [
-            self._cell(one, describe, reading) for panel in self.panels for one in points(panel)
+            self._trial(one, describe, reading) for panel in self.panels for one in points(panel)
         ]
 
     def names(self) -> list[tuple[str, str]]:
-        """List panel and agent of every cell, in the order of :meth:`cells`."""
+        """List panel and agent of every trial, in the order of :meth:`trials`."""
         return [
             (found["panel"], found["agent_key"]) for panel in self.panels for found in points(panel)
         ]
 
-    def cell(
+    def trial(
         self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], object]
     ) -> Trial:
         """Describe one agent of a panel with chosen settings."""
-        return self._cell(point(panel, agent, settings), Describer(), "")
+        return self._trial(point(panel, agent, settings), Describer(), "")
 
-    def _cell(self, found: Point, describe: Describer, reading: str) -> Trial:
+    def _trial(self, found: Point, describe: Describer, reading: str) -> Trial:
         parts = {
             "domain": describe(Domain, "domain", found["domain"]),
             "features": describe(Features, "features", found["features"]),
@@ -264,7 +264,7 @@ class Experiment:
         return Trial(experiment=self.name, reading=reading, **{**found, **parts}, **self.common())
 
     def common(self) -> dict[str, Any]:
-        """Return what all cells share: how long, how often, which seed, what is recorded."""
+        """Return what all trials share: how long, how often, which seed, what is recorded."""
         shared = {field.name for field in fields(self)} & {field.name for field in fields(Trial)}
         return {name: getattr(self, name) for name in shared}
 
@@ -280,7 +280,7 @@ class Describer:
         self._known: dict[str, Any] = {}
 
     def __call__(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
-        if base is Agent:  # as many as there are cells
+        if base is Agent:  # as many as there are trials
             return self._describe(base, path, table)
         known = repr((base, table))
         if known not in self._known:
@@ -321,7 +321,7 @@ def parse_spec(text: str, source: str, *, trust: bool = False) -> Experiment:
     return experiment_of(parse_toml(text, source), source, trust=trust)
 
 
-def cells_hash(data: Mapping[str, Any]) -> str:
+def trials_hash(data: Mapping[str, Any]) -> str:
     """Hash what a config asks for, whatever it is called."""
     return spec_hash({name: value for name, value in data.items() if name not in CALLED})
 
@@ -337,7 +337,7 @@ def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) 
 
 def _name_of(path: Path) -> str:
     """Name a config without a name: after its file, or the folder of results that keeps it."""
-    kept = path.name == "spec.toml" and (path.parent / "blocks").is_dir()
+    kept = path.name == "spec.toml" and (path.parent / "runs").is_dir()
     return path.resolve().parent.name if kept else path.stem
 
 
@@ -357,7 +357,7 @@ def _experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:
         **_read_record(config.record, config.steps),
     }
     experiment = Experiment(**{**{name: getattr(config, name) for name in names}, **computed})
-    _check_cells(experiment, trust)
+    _check_trials(experiment, trust)
     return experiment
 
 
@@ -378,7 +378,7 @@ def _import_kinds(data: Any, trust: bool, *path: str) -> None:
             _import_kinds(item, trust, *path, str(name))
 
 
-def _check_cells(experiment: Experiment, trust: bool) -> None:
+def _check_trials(experiment: Experiment, trust: bool) -> None:
     """Build every description once, so that mistakes are found before anything runs."""
     for panel in experiment.panels:
         if not panel.agents:
@@ -387,15 +387,15 @@ def _check_cells(experiment: Experiment, trust: bool) -> None:
             checked(text(), own.get("label", name), "agents", name, "label")
     ends = replace(experiment, panels=tuple(map(_range_ends, experiment.panels)))
     seen = set()
-    for cell in ends.cells(trust=trust):
-        if cell.id in seen:
-            raise SpecError(f"two cells have the id {cell.id!r}; name panels and agents apart")
-        seen.add(cell.id)
+    for trial in ends.trials(trust=trust):
+        if trial.id in seen:
+            raise SpecError(f"two trials have the id {trial.id!r}; name panels and agents apart")
+        seen.add(trial.id)
         part = "domain"
         try:
-            cell.domain.actions  # noqa: B018  only now an environment is made
+            trial.domain.actions  # noqa: B018  only now an environment is made
             part = "features"
-            cell.features.shape(cell.domain)
+            trial.features.shape(trial.domain)
         except ValueError as error:
             raise SpecError(str(error), part) from None
 

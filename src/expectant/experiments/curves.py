@@ -29,11 +29,13 @@ MOST_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 
 
-def panels_of(cells: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Panel]:
-    """Group the curves of cells into panels, in the order of the cells."""
+def panels_of(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Panel]:
+    """Group the curves of trials into panels, in the order of the trials."""
     grouped: dict[tuple[str, str, str], list[tuple[Trial, np.ndarray]]] = {}
-    for cell, curve in zip(cells, curves, strict=True):
-        grouped.setdefault((cell.experiment, cell.panel, cell.reading), []).append((cell, curve))
+    for trial, curve in zip(trials, curves, strict=True):
+        grouped.setdefault((trial.experiment, trial.panel, trial.reading), []).append(
+            (trial, curve)
+        )
     return [
         Panel(
             figure=figure,
@@ -41,22 +43,22 @@ def panels_of(cells: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Pane
             reading=reading,
             bin=members[0][0].width,
             switch_every=members[0][0].domain.switch_every,
-            curves={cell.agent_key: curve for cell, curve in members},
-            labels={cell.agent_key: cell.label for cell, _ in members},
+            curves={trial.agent_key: curve for trial, curve in members},
+            labels={trial.agent_key: trial.label for trial, _ in members},
             title=members[0][0].panel_title,
-            **axes_of_panel([cell for cell, _ in members]),
+            **axes_of_panel([trial for trial, _ in members]),
         )
         for (figure, name, reading), members in grouped.items()
     ]
 
 
-def axes_of_panel(cells: Sequence[Trial]) -> dict[str, Any]:
+def axes_of_panel(trials: Sequence[Trial]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
-    first = cells[0]
+    first = trials[0]
     if first.record is None and not first.curve and not first.steps:
-        optimum = _optimum(cells)
+        optimum = _optimum(trials)
         floor = _floor(first, optimum)
-        return {"optimum": optimum, "best_soft": _best_soft(cells), "floor": floor}
+        return {"optimum": optimum, "best_soft": _best_soft(trials), "floor": floor}
     axes: dict[str, Any] = {"unit": "step" if first.steps else "episode", "optimum": math.nan}
     if first.record is None:
         quantity = QUANTITIES.get(first.curve, "reward per step")
@@ -78,24 +80,24 @@ def axes_of_panel(cells: Sequence[Trial]) -> dict[str, Any]:
     }
 
 
-def _changes(cell: Trial) -> tuple[float, ...]:
+def _changes(trial: Trial) -> tuple[float, ...]:
     """After how many steps a domain changes, where steps are counted; the last phase goes on."""
-    lengths = cell.domain.phase_steps if cell.steps else ()
+    lengths = trial.domain.phase_steps if trial.steps else ()
     return tuple(float(end) for end in np.cumsum(lengths[:-1]))
 
 
-def _optimum(cells: Sequence[Trial]) -> float:
+def _optimum(trials: Sequence[Trial]) -> float:
     """The exact return of acting ε-greedily on optimal values; NaN where there is no one number.
 
     That is where the domain is not a finite MDP, its phases or those of its runs differ, or agents
     discount differently.
     """
-    domain, mdp = cells[0].domain, cells[0].domain.mdp()
-    discount = cells[0].agent.discount
-    differ = any(cell.agent.discount != discount for cell in cells)
+    domain, mdp = trials[0].domain, trials[0].domain.mdp()
+    discount = trials[0].agent.discount
+    differ = any(trial.agent.discount != discount for trial in trials)
     if mdp is None or differ or domain.of_run(0) is not domain:
         return math.nan
-    epsilon = max(cell.agent.epsilon for cell in cells)
+    epsilon = max(trial.agent.epsilon for trial in trials)
     return _one_number(
         [_undiscounted(domain, epsilon, discount, phase) for phase in range(mdp.phases)]
     )
@@ -106,26 +108,26 @@ def _one_number(returns: Sequence[float]) -> float:
     return returns[0] if max(returns) - min(returns) < 1e-9 else math.nan
 
 
-def _floor(cell: Trial, optimum: float) -> float:
+def _floor(trial: Trial, optimum: float) -> float:
     """Far below acting at random, in terms of how far an exact return is above it; NaN: of none.
 
     Nearer to it lie bins of agents that follow what they learned before the goal moved.
     """
     if math.isnan(optimum):
         return optimum
-    at_random = _undiscounted(cell.domain, epsilon=1.0, discount=1.0, phase=0)
+    at_random = _undiscounted(trial.domain, epsilon=1.0, discount=1.0, phase=0)
     return at_random - FLOOR * (optimum - at_random)
 
 
-def _best_soft(cells: Sequence[Trial]) -> float:
+def _best_soft(trials: Sequence[Trial]) -> float:
     """The best return of any policy with the agents' ε; NaN on the same terms, or if it is large.
 
     What is recorded is the sum of rewards, so nothing is discounted.
     """
-    domain, mdp = cells[0].domain, cells[0].domain.mdp()
+    domain, mdp = trials[0].domain, trials[0].domain.mdp()
     if mdp is None or mdp.endless or mdp.states > MOST_STATES:
         return math.nan
-    epsilon = max(cell.agent.epsilon for cell in cells)
+    epsilon = max(trial.agent.epsilon for trial in trials)
     try:
         return _one_number(
             [best_epsilon_soft_return(domain, epsilon, phase=n) for n in range(mdp.phases)]
@@ -167,21 +169,21 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
     write_table(arrow.concat_tables(tables), path, facts)
 
 
-def settings_hashes(cells: Iterable[Trial]) -> dict[str, str]:
-    """A hash of the settings of every cell, by which curves can tell what they are of."""
+def settings_hashes(trials: Iterable[Trial]) -> dict[str, str]:
+    """A hash of the settings of every trial, by which curves can tell what they are of."""
     found = {}
-    for cell in cells:
-        text = json.dumps(cell.identity(), sort_keys=True)
-        found[f"{cell.experiment}/{cell.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
+    for trial in trials:
+        text = json.dumps(trial.identity(), sort_keys=True)
+        found[f"{trial.experiment}/{trial.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
     return found
 
 
 def check_settings(
-    path: Path, cells: Iterable[Trial], facts: Mapping[str, Any], command: str
+    path: Path, trials: Iterable[Trial], facts: Mapping[str, Any], command: str
 ) -> None:
-    """Refuse curves that were computed with other settings than their cells now have."""
-    known = facts.get("cells", {})
-    changed = [name for name, now in settings_hashes(cells).items() if known.get(name, now) != now]
+    """Refuse curves that were computed with other settings than their trials now have."""
+    known = facts.get("trials", {})
+    changed = [name for name, now in settings_hashes(trials).items() if known.get(name, now) != now]
     if changed:
         raise ValueError(
             f"{path}: {len(changed)} of its curves, {changed[0]!r} first, are of other settings "
@@ -194,22 +196,24 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts_of_table(read_table(path))
 
 
-def read_curves(path: Path, cells: Sequence[Trial]) -> list[np.ndarray]:
-    """The stored curves of some cells."""
+def read_curves(path: Path, trials: Sequence[Trial]) -> list[np.ndarray]:
+    """The stored curves of some trials."""
     from pyarrow import compute
 
     table = read_table(path)
     curves = []
-    for cell in cells:
+    for trial in trials:
         wanted = (
-            (compute.field("figure") == cell.experiment)
-            & (compute.field("panel") == cell.panel)
-            & (compute.field("reading") == cell.reading)
-            & (compute.field("agent") == cell.agent_key)
+            (compute.field("figure") == trial.experiment)
+            & (compute.field("panel") == trial.panel)
+            & (compute.field("reading") == trial.reading)
+            & (compute.field("agent") == trial.agent_key)
         )
         rows = table.filter(wanted)
         runs = len(compute.unique(rows["run"]))
         if runs == 0:
-            raise ValueError(f"{path}: holds no curve of {cell.agent_key!r} in {cell.experiment!r}")
+            raise ValueError(
+                f"{path}: holds no curve of {trial.agent_key!r} in {trial.experiment!r}"
+            )
         curves.append(rows["mean_return"].to_numpy().reshape(runs, -1))
     return curves

@@ -25,7 +25,7 @@ Path = tuple[str, ...]  # such as ("agents", "lookahead", "model", "step")
 EVERY = "*"  # in place of an agent's name: every agent that has the option
 PARTS = ("domain", "features", "agents")
 VARIED = ("grid", "linked")
-MOST_CELLS = 100_000
+MOST_TRIALS = 100_000
 
 
 def _finite(value: object) -> Any:
@@ -113,7 +113,7 @@ class PanelSpec:
         return [axis for axis in axes if axis is not None]
 
 
-Point = dict[str, Any]  # arguments of a cell, its parts still as tables
+Point = dict[str, Any]  # arguments of a trial, its parts still as tables
 
 
 def dotted(path: Path) -> str:
@@ -154,7 +154,7 @@ def _is_range(value: Any) -> bool:
 
 
 def word(value: Any) -> str:
-    """Write a value as it stands in the id of a cell: the same for equal settings."""
+    """Write a value as it stands in the id of a trial: the same for equal settings."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -263,14 +263,14 @@ def _check_varied_once(panel: PanelSpec) -> None:
 
 
 def check_size(panels: Sequence[PanelSpec]) -> None:
-    """Refuse more cells than anybody can run, before they are expanded."""
+    """Refuse more trials than anybody can run, before they are expanded."""
     total = sum(
         math.prod(max(1, len(axis.rows)) for axis in panel.axes_for(agent))
         for panel in panels
         for agent in panel.agents
     )
-    if total > MOST_CELLS:
-        raise SpecError(f"must ask for at most {MOST_CELLS:,} cells, got {total:,}", "grid")
+    if total > MOST_TRIALS:
+        raise SpecError(f"must ask for at most {MOST_TRIALS:,} trials, got {total:,}", "grid")
 
 
 def points(panel: PanelSpec) -> Iterator[Point]:
@@ -296,7 +296,7 @@ def chosen(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, 
 def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
     """Replace settings of one agent in a panel, and name the point by them.
 
-    ``panel`` and ``agent_key`` tell the cell from all others; ``base_panel`` and ``base_agent`` are
+    ``panel`` and ``agent_key`` identify the trial; ``base_panel`` and ``base_agent`` are
     the names in the config.
     """
     filled = {"domain": panel.domain, "features": panel.features, "agents": panel.agents[agent]}

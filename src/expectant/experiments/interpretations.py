@@ -43,18 +43,20 @@ class Variant:
             return self.named_set
         return f"{self.named_set}, {self.reading.name}: {self.option.name}"
 
-    def cells(self, seed: int, figures: Sequence[str] = (), runs: int | None = None) -> list[Trial]:
-        """The cells of all figures, or of some, that the changed reading concerns."""
+    def trials(
+        self, seed: int, figures: Sequence[str] = (), runs: int | None = None
+    ) -> list[Trial]:
+        """The trials of all figures, or of some, that the changed reading concerns."""
         instead = (self.reading, self.option) if self.reading and self.option else None
-        cells = []
+        trials = []
         for figure in figures or self.study.figures:
             if self.named_set not in self.study.sets_of(figure):
                 continue
             if self.reading is None or self.reading.concerns(figure):
                 experiment = self.study.experiment(figure, self.named_set, instead=instead)
                 many = runs or experiment.runs
-                cells += replace(experiment, seed=seed, runs=many).cells(self.name)
-        return cells
+                trials += replace(experiment, seed=seed, runs=many).trials(self.name)
+        return trials
 
 
 # a variant, its verdicts, and by how much each part of every claim, by its id, has moved
@@ -91,10 +93,10 @@ def vary_readings(
     if not study.claims or not any(variant.reading for variant in chosen):
         raise ValueError(f"{study.name}: nothing to vary, no reading has a second option")
     claims = [claim for claim in study.claims if claim.clauses]
-    cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
-    work = compute(cells, Store(folder), threads=threads, title="one reading at a time")
+    trials = [trial for variant in chosen for trial in variant.trials(seed, figures, runs)]
+    work = compute(trials, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
-    for panel in panels_of(cells, work.curves()):
+    for panel in panels_of(trials, work.curves()):
         panels[panel.reading].append(panel)
     results: list[Varied] = []
     for variant in chosen:

@@ -199,7 +199,7 @@ def policies_of(preferences: np.ndarray) -> np.ndarray:
     return greedy_policy(flat).reshape(preferences.shape)
 
 
-@lru_cache  # every run of a cell asks
+@lru_cache  # every run of a trial asks
 def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
     """The optimal actions (S, A)."""
     values = optimal_action_values(domain, discount=discount, phase=phase)

@@ -1,7 +1,7 @@
 """``ex.quick_check``: does anything learn in an environment, and does planning pay there?
 
 Every agent has an Optuna study over its step sizes and discount, planners one for each kind of
-model. Trials report their mean return after each block of runs to a median pruner. The best planner
+model. Trials report their mean return after each batch of runs to a median pruner. The best planner
 and the best model-free agent are compared on fresh seeds. Agents are compiled in another process
 while those that are ready run.
 """
@@ -62,8 +62,8 @@ PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.85, 0.95
 PLAY_EPISODES, FEWEST_PLAYED = 100, 3
 FIRST_EPISODES, MOST_EPISODES = 4, 2_000  # of a run
 FEWEST_EPISODES, FEWEST_RUNS = 30, 5  # that a verdict may rest on
-ROUNDS, FEWEST_ROUNDS = 100, 6  # blocks of runs for which the search has time; if runs are short
-BLOCKS, EACH = 3, 4  # blocks in a trial; trials of every agent before the best one has the others
+ROUNDS, FEWEST_ROUNDS = 100, 6  # batches of runs for which the search has time; if runs are short
+BATCHES, EACH = 3, 4  # batches in a trial; trials of every agent before the best one has the others
 MOST_RUNS = 200  # of each agent on fresh seeds
 MANY_FEATURES = 500  # from here on the expectation model is sparse
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
@@ -110,21 +110,21 @@ class Budget(Silent):
 
 @dataclass(frozen=True)
 class Bench:
-    """What agents are tried on, and for how long; ``block`` runs are done at once."""
+    """What agents are tried on, and for how long; ``batch`` runs are done at once."""
 
     domain: Domain
     features: Features
     compiled: bool | None
     threads: int
     seed: int
-    block: int
+    batch: int
     episodes: int = FIRST_EPISODES
 
     def run(self, agent: Agent, budget: Budget, first: int = 0) -> Result:
-        """Do a block of runs; raise OutOfTime at the deadline."""
+        """Do a batch of runs; raise OutOfTime at the deadline."""
         budget.check()
         return run(
-            self.domain, self.features, agent, episodes=self.episodes, runs=self.block,
+            self.domain, self.features, agent, episodes=self.episodes, runs=self.batch,
             first_run=first, seed=self.seed, threads=self.threads, compiled=self.compiled,
             progress=budget,
         )  # fmt: skip
@@ -181,38 +181,42 @@ class Candidate:
         return {name: data[name] for name in SETTINGS if name in data}
 
     def run_trial(self, bench: Bench, budget: Budget) -> None:
-        """Run one setting block by block, unless it is pruned; the first one is the default."""
+        """Run one setting batch by batch, unless it is pruned; the first one is the default."""
         from optuna.trial import TrialState
 
-        start, trial = time.monotonic(), self.study.ask()
-        agent, means, score = suggest_agent(self.default, trial), list[np.ndarray](), -math.inf
+        start, optuna_trial = time.monotonic(), self.study.ask()
+        agent, means, score = (
+            suggest_agent(self.default, optuna_trial),
+            list[np.ndarray](),
+            -math.inf,
+        )
         self.trials += 1
         try:
-            for block in range(BLOCKS):
-                means.append(bench.run(agent, budget, block * bench.block).means)
+            for batch in range(BATCHES):
+                means.append(bench.run(agent, budget, batch * bench.batch).means)
                 score = mean_score(np.concatenate(means))
-                trial.report(score, block)
-                if trial.should_prune():
-                    self.study.tell(trial, state=TrialState.PRUNED)
+                optuna_trial.report(score, batch)
+                if optuna_trial.should_prune():
+                    self.study.tell(optuna_trial, state=TrialState.PRUNED)
                     return
-            self.study.tell(trial, score)
+            self.study.tell(optuna_trial, score)
         except (WorldError, TooLargeError) as error:
             self.failed = str(error)
         finally:
             self.seconds += time.monotonic() - start
-            if score > self.score and (len(means) == BLOCKS or self.best is None):
+            if score > self.score and (len(means) == BATCHES or self.best is None):
                 self.best, self.score = agent, score
 
 
-def suggest_agent(agent: Agent, trial: Any) -> Agent:
+def suggest_agent(agent: Agent, optuna_trial: Any) -> Agent:
     """The agent with the discount and the step sizes of a trial.
 
     Those of values and caches are multiplied by one factor, that of the model by another.
     """
-    changes: dict[str, Any] = {"discount": trial.suggest_categorical("discount", DISCOUNTS)}
+    changes: dict[str, Any] = {"discount": optuna_trial.suggest_categorical("discount", DISCOUNTS)}
     for name in filter(partial(hasattr, agent), STEPS):
         step, (factor, *ends) = getattr(agent, name), FACTORS[name == "model_step"]
-        by = float(f"{trial.suggest_float(factor, *ends, log=True):.2g}")
+        by = float(f"{optuna_trial.suggest_float(factor, *ends, log=True):.2g}")
         largest = math.inf if name == "policy_step" else 1.0
         scaled = step.scaled(by) if isinstance(step, StepSize) else min(step * by, largest)
         changes[name] = float(f"{scaled:.3g}") if isinstance(scaled, float) else scaled
@@ -352,7 +356,7 @@ def _count_categories(domain: Domain, play: RandomPlay) -> float:
 
 
 def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
-    """Double the episodes of a run for as long as the search has time for enough blocks of them."""
+    """Double the episodes of a run while the search has time for enough batches of them."""
     budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
     with suppress(OutOfTime, WorldError):
         bench.run(agent, budget)  # loads compiled code and starts workers
@@ -413,16 +417,16 @@ def best_of_each_kind(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def lengthen(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> Bench:
     """Let fresh runs have as many episodes as a verdict needs, if there is time for it."""
-    trial = sum(each.seconds / each.trials for each in candidates)  # of one block at least
-    blocks = math.ceil(FEWEST_RUNS / bench.block)
-    fits = blocks * trial * FEWEST_EPISODES / bench.episodes < budget.left
+    trial = sum(each.seconds / each.trials for each in candidates)  # of one batch at least
+    batches = math.ceil(FEWEST_RUNS / bench.batch)
+    fits = batches * trial * FEWEST_EPISODES / bench.episodes < budget.left
     return replace(bench, episodes=max(bench.episodes, FEWEST_EPISODES)) if fits else bench
 
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> None:
     """Run the best settings on fresh seeds, the same for both, until the deadline."""
     with suppress(OutOfTime, WorldError):
-        for first in range(0, MOST_RUNS, bench.block):
+        for first in range(0, MOST_RUNS, bench.batch):
             for each in candidates:
                 result = bench.run(each.agent, budget, first)
                 known = [each.returns] if each.returns.size else []

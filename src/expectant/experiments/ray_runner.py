@@ -1,6 +1,6 @@
-"""The engine for many machines: blocks as tasks of a Ray cluster.
+"""The engine for many machines: batches as tasks of a Ray cluster.
 
-Only the process that was started writes results. A worker or a node that dies costs the blocks it
+Only the process that was started writes results. A worker or a node that dies costs the batches it
 was computing, which Ray gives to others.
 """
 
@@ -17,18 +17,18 @@ from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
 from expectant.experiments.trials import trial_hash
 
-AHEAD = 2  # blocks that are handed out for every core of the cluster
-RETRIES = 3  # of a block whose worker or node dies
+AHEAD = 2  # batches that are handed out for every core of the cluster
+RETRIES = 3  # of a batch whose worker or node dies
 LOOK_SECONDS = 1.0
 LONGEST_LINE = 120
 ANSWER_SECONDS = 5.0
 
 _kernels: dict[bool | None, Kernels] = {}
-_same_code: set[str] = set()  # names of cells that are the same here and where they come from
+_same_code: set[str] = set()  # names of trials that are the same here and where they come from
 
 
-def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None = None) -> Done:
-    """Compute a block in this process, unless its code is another here than where it comes from.
+def run_batch(task: Task, compiled: bool | None, sender: dict[str, str] | None = None) -> Done:
+    """Compute a batch in this process, unless its code is another here than where it comes from.
 
     ``sender`` are the versions there. Results are stored under the name that the sender gave them.
     """
@@ -39,19 +39,19 @@ def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None =
         runs = [run_one(task, number, kernels, going_on(), {}) for number in numbers]
     except WorldError as error:
         return Done(task, None, error)
-    except Exception as error:  # whatever it is, it concerns this cell only
+    except Exception as error:  # whatever it is, it concerns this trial only
         return Done(task, None, RuntimeError(f"{type(error).__name__}: {error}"))
     return assembled(task, [ran for ran in runs if ran is not None])
 
 
 def _check_code(task: Task, sender: dict[str, str]) -> None:
-    """Refuse a block whose code is not that of the process that asks for it."""
+    """Refuse a batch whose code is not that of the process that asks for it."""
     if task.name in _same_code:
         return
-    here = trial_hash(task.cell)
+    here = trial_hash(task.trial)
     if here != (task.code or task.name):
         raise RuntimeError(
-            f"the worker on {socket.gethostname()} has other code for this cell ({versions()}) "
+            f"the worker on {socket.gethostname()} has other code for this trial ({versions()}) "
             f"than the command that was started ({sender}): install the same packages, and the "
             "same files of your own, on all machines and start the cluster again"
         )
@@ -68,7 +68,7 @@ def on_ray(address: str | None, kernels: Kernels) -> Engine:
 
     def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
         ours = _connect(ray, address)
-        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(run_block)
+        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(run_batch)
         pending: dict[Any, Task] = {}
         try:
             while True:

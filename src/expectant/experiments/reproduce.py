@@ -1,4 +1,4 @@
-"""Run a study, or read what was run: files, cells, curves, claims, page."""
+"""Run a study, or read what was run: files, trials, curves, claims, page."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from expectant.experiments.study_report import rows_of, write_results
 from expectant.experiments.study_request import LOCA, Request
 from expectant.experiments.sweep import Outcome
 from expectant.experiments.timings import step_nanoseconds
-from expectant.experiments.trial_table import Trouble, write_cells
+from expectant.experiments.trial_table import Trouble, write_trials
 
 LOCA_ROWS = "loca.json"
 Times = Mapping[tuple[str, str], float]  # nanoseconds a step, by panel and agent
@@ -63,11 +63,11 @@ def reproduce(
     check_layout(folder)
     mark(folder, STUDY)
     mark(target, STUDY)
-    cells = request.cells()
-    work = compute(cells, Store(folder), threads=threads, title=request.study.name)
-    write_cells(work, target)
-    panels = panels_of(cells, work.curves())
-    write_curves(target / CURVES, panels, {**request.facts(), "cells": settings_hashes(cells)})
+    trials = request.trials()
+    work = compute(trials, Store(folder), threads=threads, title=request.study.name)
+    write_trials(work, target)
+    panels = panels_of(trials, work.curves())
+    write_curves(target / CURVES, panels, {**request.facts(), "trials": settings_hashes(trials)})
     say("judging claims, drawing figures, writing the page")
     verdicts = verdicts_of(request.study, panels)
     warning = {"warning": request.warning} if request.warning else {}
@@ -75,8 +75,8 @@ def reproduce(
     write_results(request, target, panels, verdicts)
     if request.study.name == LOCA:
         known = references(next(filter(is_test, panels)))
-        rows = rows_of(panels, cells)
-        _write_json(target / LOCA_ROWS, {"references": known, "seed": cells[0].seed, "rows": rows})
+        rows = rows_of(panels, trials)
+        _write_json(target / LOCA_ROWS, {"references": known, "seed": trials[0].seed, "rows": rows})
     return verdicts
 
 
@@ -122,9 +122,9 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]
             tuple(facts.get("panels", ())), tuple(facts.get("agents", ())),
         )  # fmt: skip
         command = f"{request.command()} --out {quote(str(folder))}"
-    cells = request.cells()
-    check_settings(path, cells, facts, command)
-    return request, panels_of(cells, read_curves(path, cells))
+    trials = request.trials()
+    check_settings(path, trials, facts, command)
+    return request, panels_of(trials, read_curves(path, trials))
 
 
 def report_again(folder: Path, *, trust: bool = False) -> list[Path]:
@@ -145,7 +145,7 @@ def write_experiment(experiment: Experiment, outcome: Outcome) -> list[Panel]:
     folder, panels = outcome.folder, outcome.panels()
     facts = {
         "spec": read_text(folder / SPEC), "name": experiment.name, "title": experiment.title,
-        "versions": versions(), "cells": settings_hashes(outcome.work.cells),
+        "versions": versions(), "trials": settings_hashes(outcome.work.trials),
     }  # fmt: skip
     write_curves(folder / CURVES, panels, facts)
     write_results(_request(experiment, folder), folder, panels, [])
@@ -170,9 +170,9 @@ def _request(experiment: Experiment, folder: Path) -> Request:
 
 def times_of(outcome: Outcome) -> Times:
     """The time of a step of every agent, where it was measured."""
-    cells = outcome.work.cells
+    trials = outcome.work.trials
     times = step_nanoseconds(outcome.work.names, outcome.folder)
-    return {(c.panel, c.agent_key): time for c, time in zip(cells, times, strict=True)}
+    return {(c.panel, c.agent_key): time for c, time in zip(trials, times, strict=True)}
 
 
 def summary(

@@ -20,7 +20,7 @@ from expectant.experiments.trials import Shard
 
 KIND, SPEC, LOCK = "folder.json", "spec.toml", ".lock"
 LAYOUT = 2  # of the files in a folder; folders of another one are left alone
-RESULTS = (KIND, "blocks", "cells.parquet", "curves.parquet", "rows")
+RESULTS = (KIND, "runs", "trials.parquet", "curves.parquet", "rows")
 RUN, SWEEP, STUDY, TRY = "run", "sweep", "study", "try"
 COMMANDS = {RUN: "run", SWEEP: "run", STUDY: "reproduce", TRY: "try"}
 PATIENCE = 10.0  # seconds that a shard waits for another one that is just opening the folder
@@ -113,7 +113,7 @@ def _read_mark(folder: Path) -> dict[str, Any]:
 def opened(
     folder: Path, text: str, data: Mapping[str, Any], shard: Shard | None = None, kind: str = ""
 ) -> Iterator[None]:
-    """Hold a folder for a spec while its cells are computed, and mark it as one of a ``kind``.
+    """Hold a folder for a spec while its trials are computed, and mark it as one of a ``kind``.
 
     A whole sweep has the folder for itself. Shards share it, each with a lock of its own; only one
     that is alone may change the spec.
@@ -130,7 +130,7 @@ def opened(
             write_text(folder / SPEC, text)
         mark(folder, kind)
         if alone:
-            remove_scratch(folder / "blocks")
+            remove_scratch(folder / "runs")
         if shard is None:
             yield
             return

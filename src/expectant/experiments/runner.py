@@ -1,4 +1,4 @@
-"""Compute the cells of experiments, block by block, taking what is finished from the store."""
+"""Compute the trials of experiments, batch by batch, taking what is finished from the store."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from expectant.engine.workers import compile_ahead
 from expectant.experiments.store import Facts, Span, Store
 from expectant.experiments.tasks import Engine, Kernels, Task, threads_engine
 from expectant.experiments.timings import Times, add_times
-from expectant.experiments.trials import BLOCK, Hashes, Shard, Trial, cost
+from expectant.experiments.trials import BATCH, Hashes, Shard, Trial, cost
 from expectant.jit.compile import use_compiled
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 ENGINES = ("threads", "ray")
 
 
-class CellError(RuntimeError):
-    """A cell that cannot be computed; says which and why."""
+class TrialError(RuntimeError):
+    """A trial that cannot be computed; says which and why."""
 
 
 @dataclass
 class Work:
-    """Some cells, the store they go to, and what has become of them.
+    """Some trials, the store they go to, and what has become of them.
 
-    ``names`` are those under which cells are stored; ``failed`` maps a cell's id to its error, and
-    ``facts`` is what is known of blocks that were checked or computed: ``found`` and ``computed``
-    of them. ``seconds`` have passed, of which ``compiling`` before the first block, for so many
+    ``names`` are the storage names of trials; ``failed`` maps a trial's id to its error, and
+    ``facts`` is what is known of batches that were checked or computed: ``found`` and ``computed``
+    of them. ``seconds`` have passed, of which ``compiling`` before the first batch, for so many
     ``runs``.
     """
 
-    cells: Sequence[Trial]
+    trials: Sequence[Trial]
     store: Store
     names: list[str] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)
@@ -49,40 +49,40 @@ class Work:
     compiling: float = 0.0
 
     def __post_init__(self) -> None:
-        cells, self.cells = self.cells, []
-        self.add(cells)
+        trials, self.trials = self.trials, []
+        self.add(trials)
 
-    def add(self, cells: Sequence[Trial]) -> None:
-        """Add cells, under the names that they are stored by."""
+    def add(self, trials: Sequence[Trial]) -> None:
+        """Add trials, under the names that they are stored by."""
         hashes, names = Hashes(), list[str]()
-        for cell in cells:
+        for trial in trials:
             try:
-                names.append(hashes.name(cell))
+                names.append(hashes.name(trial))
             except Exception as error:  # parts that do not go together, each in its own way
                 names.append("")
-                self.failed[cell.id] = error
+                self.failed[trial.id] = error
         stored = self.store.of_any_version(names) if self.store.accept_versions else names
         self.codes.update(zip(stored, names, strict=True))
-        self.cells = [*self.cells, *cells]
+        self.trials = [*self.trials, *trials]
         self.names += stored
 
     def unique(self) -> dict[str, Trial]:
-        """The cells by name; of equal ones the first by id, with as many runs as any has."""
-        cells: dict[str, Trial] = {}
-        for name, cell in zip(self.names, self.cells, strict=True):
+        """The trials by name; of equal ones the first by id, with as many runs as any has."""
+        trials: dict[str, Trial] = {}
+        for name, trial in zip(self.names, self.trials, strict=True):
             if name:
-                known = cells.get(name, cell)
-                first = min(cell, known, key=lambda either: either.id)
-                cells[name] = replace(first, runs=max(cell.runs, known.runs))
-        return cells
+                known = trials.get(name, trial)
+                first = min(trial, known, key=lambda either: either.id)
+                trials[name] = replace(first, runs=max(trial.runs, known.runs))
+        return trials
 
     def missing(self, shard: Shard | None = None) -> list[Task]:
-        """The blocks that are still to be computed, damaged ones included."""
+        """The batches that are still to be computed, damaged ones included."""
         index = self.store.index()
         tasks: list[Task] = []
         position = spoilt = usable = 0
-        for name, cell in self.unique().items():
-            there, identity = index.get(name, []), cell.identity()
+        for name, trial in self.unique().items():
+            there, identity = index.get(name, []), trial.identity()
             for span in there:
                 facts = self.facts.get((name, span)) or self.store.facts_of(name, span)
                 if facts is not None and facts.is_of(identity):
@@ -92,40 +92,40 @@ class Work:
                     spoilt += 1
             whole = [span for span in there if (name, span) in self.facts]
             tasks += [
-                Task(cell, name, *span, self.codes[name])
-                for span in self.store.missing(cell, whole)
+                Task(trial, name, *span, self.codes[name])
+                for span in self.store.missing(trial, whole)
                 if _is_ours(shard, position, span)
             ]
             usable += len(whole)
-            position += -(-cell.runs // BLOCK)
+            position += -(-trial.runs // BATCH)
         self.found = usable - self.computed
         if spoilt:
-            say(f"{spoilt} blocks in {self.store.folder} are damaged; they are computed again")
+            say(f"{spoilt} batches in {self.store.folder} are damaged; they are computed again")
         return tasks
 
     def do(
         self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], title: str, suffix: str = ""
     ) -> None:
-        """Compute tasks and store their blocks as they come; failures are kept for later.
+        """Compute tasks and store their batches as they come; failures are kept for later.
 
         Processor seconds and steps go to a file of measurements with a ``suffix``.
         """
         start, times = time.perf_counter(), Times()
-        total = sum(cost(task.cell) * task.size for task in tasks)
+        total = sum(cost(task.trial) * task.size for task in tasks)
         try:
             with Overall(title, total) as overall:
                 self._compile(tasks, kernels, overall)
                 self.compiling += time.perf_counter() - start
-                for task, block, error, seconds, steps in engine(
+                for task, batch, error, seconds, steps in engine(
                     self._left(order_evenly(tasks)),
-                    lambda cell, part: overall.show(cell.id, overall.done + part),
+                    lambda trial, part: overall.show(trial.id, overall.done + part),
                 ):
-                    overall.done += cost(task.cell) * task.size
-                    overall.show(task.cell.id, overall.done)
-                    if error is not None or block is None:
-                        self.failed[task.cell.id] = error or RuntimeError("no result")
+                    overall.done += cost(task.trial) * task.size
+                    overall.show(task.trial.id, overall.done)
+                    if error is not None or batch is None:
+                        self.failed[task.trial.id] = error or RuntimeError("no result")
                         continue
-                    facts = self.store.save(task.name, task.first, block, task.cell)
+                    facts = self.store.save(task.name, task.first, batch, task.trial)
                     self.facts[task.name, Span(task.first, task.size)] = facts
                     self.computed += 1
                     self.runs += task.size
@@ -145,21 +145,21 @@ class Work:
                 kernels.loop_for(task, overall)
                 kernels.look_for(task, overall)
             except Exception as error:  # of Numba, or of a part of somebody's own
-                self.failed[task.cell.id] = error
+                self.failed[task.trial.id] = error
 
     def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
-        """The tasks one by one, without those of cells that have failed meanwhile."""
-        return (task for task in tasks if task.cell.id not in self.failed)
+        """The tasks one by one, without those of trials that have failed meanwhile."""
+        return (task for task in tasks if task.trial.id not in self.failed)
 
     def curves(self) -> list[np.ndarray]:
-        """The curves (runs, bins) of all cells from the store; an error if a block is missing."""
+        """The curves (runs, bins) of all trials from the store; an error if a batch is missing."""
         index = self.store.index()
         curves = {
-            name: self.store.curves(name, index.get(name, []), cell.runs)
-            for name, cell in self.unique().items()
+            name: self.store.curves(name, index.get(name, []), trial.runs)
+            for name, trial in self.unique().items()
         }
         return [
-            curves[name][: cell.runs] for name, cell in zip(self.names, self.cells, strict=True)
+            curves[name][: trial.runs] for name, trial in zip(self.names, self.trials, strict=True)
         ]
 
 
@@ -174,8 +174,8 @@ def order_evenly(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _is_ours(shard: Shard | None, start: int, span: Span) -> bool:
-    """True if a block is for this process, if those of its cell are counted from ``start``."""
-    return shard is None or shard.has(start + span.first // BLOCK)
+    """True if a batch is for this process, if those of its trial are counted from ``start``."""
+    return shard is None or shard.has(start + span.first // BATCH)
 
 
 def engine_named(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
@@ -192,11 +192,11 @@ def engine_named(name: str, threads: int | None, address: str | None, kernels: K
 
 
 def compute(
-    cells: Sequence[Trial], store: Store, *, threads: int | None = None, title: str = "running"
+    trials: Sequence[Trial], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> Work:
-    """Compute all cells on threads; equal ones once. A cell that fails is an error."""
-    kernels, work = Kernels(), Work(cells, store)
+    """Compute all trials on threads; equal ones once. A trial that fails is an error."""
+    kernels, work = Kernels(), Work(trials, store)
     work.do(threads_engine(threads, kernels), kernels, work.missing(), title)
-    for cell, error in work.failed.items():
-        raise CellError(f"{cell}: {told(error)}") from error
+    for trial, error in work.failed.items():
+        raise TrialError(f"{trial}: {told(error)}") from error
     return work

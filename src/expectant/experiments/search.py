@@ -49,77 +49,77 @@ def spaces(experiment: Experiment) -> Iterator[Space]:
 
 
 def search(
-    experiment: Experiment, trials: int, work: Work, compute: Callable[[], None]
+    experiment: Experiment, trial_count: int, work: Work, compute: Callable[[], None]
 ) -> list[dict[str, Any]]:
     """Try so many settings of every agent; list the trials, the best of each agent first.
 
-    Cells are added to ``work``; ``compute`` does those of its cells that are missing.
+    Trials are added to ``work``; ``compute`` does those of its trials that are missing.
     """
     tried = [
-        trial
+        entry
         for space in spaces(experiment)
-        for trial in _search_space(experiment, space, trials, work, compute)
+        for entry in _search_space(experiment, space, trial_count, work, compute)
     ]
 
-    def rank(trial: Mapping[str, Any]) -> tuple[str, str, float]:
-        value = trial["value"]
+    def rank(entry: Mapping[str, Any]) -> tuple[str, str, float]:
+        value = entry["value"]
         worth = math.inf if value is None else value if experiment.of_errors else -value
-        return trial["panel"], trial["agent"], worth
+        return entry["panel"], entry["agent"], worth
 
     return sorted(tried, key=rank)
 
 
 def _search_space(
-    experiment: Experiment, space: Space, trials: int, work: Work, compute: Callable[[], None]
+    experiment: Experiment, space: Space, trial_count: int, work: Work, compute: Callable[[], None]
 ) -> list[dict[str, Any]]:
     """One search; settings that are asked for again are listed once."""
     from optuna.trial import TrialState
 
     study = create_study(experiment.seed, less=experiment.of_errors)
     tried: dict[str, dict[str, Any]] = {}
-    for start in range(0, trials if space.axes else 1, BATCH):
-        asked = [study.ask() for _ in range(min(BATCH, trials - start))]
-        settings = [{**space.given, **_drawn(trial, space.axes)} for trial in asked]
-        cells = [experiment.cell(space.panel, space.agent, chosen) for chosen in settings]
-        new = {cell.id: cell for cell in cells if cell.id not in tried}
+    for start in range(0, trial_count if space.axes else 1, BATCH):
+        optuna_trials = [study.ask() for _ in range(min(BATCH, trial_count - start))]
+        settings = [{**space.given, **_drawn(each, space.axes)} for each in optuna_trials]
+        trials = [experiment.trial(space.panel, space.agent, chosen) for chosen in settings]
+        new = {trial.id: trial for trial in trials if trial.id not in tried}
         work.add(list(new.values()))
         compute()
         scores = _scores(work, experiment.of_errors)
-        for trial, cell in zip(asked, cells, strict=True):
-            value = scores[cell.id]
-            study.tell(trial, value, None if value is not None else TrialState.FAIL)
+        for optuna_trial, trial in zip(optuna_trials, trials, strict=True):
+            value = scores[trial.id]
+            study.tell(optuna_trial, value, None if value is not None else TrialState.FAIL)
             known = None if value is None or math.isinf(value) else value
-            entry = {"panel": cell.panel, "agent": space.agent, "cell": cell.id, "value": known}
-            tried[cell.id] = entry
+            entry = {"panel": trial.panel, "agent": space.agent, "trial": trial.id, "value": known}
+            tried[trial.id] = entry
     return list(tried.values())
 
 
-def _drawn(trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
+def _drawn(optuna_trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
     """The settings that a trial suggests."""
     settings: dict[tuple[str, ...], Any] = {}
     for axis in axes:
         if axis.range is None:
             rows = {" ".join(map(word, row)): row for row in axis.rows}
-            row = rows[trial.suggest_categorical(axis.where, list(rows))]
+            row = rows[optuna_trial.suggest_categorical(axis.where, list(rows))]
             settings.update(zip(axis.paths, row, strict=True))
             continue
         low, high, log = axis.range.low, axis.range.high, axis.range.log
         if axis.range.whole:
-            value: float = trial.suggest_int(axis.where, low, high, log=log)
+            value: float = optuna_trial.suggest_int(axis.where, low, high, log=log)
         else:
-            drawn = trial.suggest_float(axis.where, float(low), float(high), log=log)
+            drawn = optuna_trial.suggest_float(axis.where, float(low), float(high), log=log)
             value = min(max(float(f"{drawn:.{DIGITS}g}"), float(low)), float(high))
         settings[axis.paths[0]] = value
     return settings
 
 
 def _scores(work: Work, of_errors: bool) -> dict[str, float | None]:
-    """The mean value over runs of every cell, the worst there is where one diverged."""
+    """The mean value over runs of every trial, the worst there is where one diverged."""
     scores: dict[str, float | None] = {}
-    for cell, runs in zip(work.cells, finished_runs(work), strict=True):
+    for trial, runs in zip(work.trials, finished_runs(work), strict=True):
         mean = float(np.mean([run.mean for run in runs])) if runs else math.nan
         worst = math.inf if of_errors else -math.inf
-        scores[cell.id] = worst if math.isnan(mean) else mean
+        scores[trial.id] = worst if math.isnan(mean) else mean
     return {**scores, **dict.fromkeys(work.failed)}
 
 

@@ -1,8 +1,8 @@
-"""Finished blocks of runs on disk, so that nothing is ever computed twice.
+"""Finished batches of runs on disk, so that nothing is ever computed twice.
 
-A block is one Parquet file with a row for every point of every run. Its name has two hashes:
+A batch is one Parquet file with a row for every point of every run. Its name has two hashes:
 of the settings and the user's own code, and of the installed code that computed it. So results of
-changed settings or changed code are never mistaken for others, and both stay in the folder. A block
+changed settings or changed code are never mistaken for others, and both stay in the folder. A batch
 that is damaged, or that goes by the name of another, is computed again.
 """
 
@@ -21,13 +21,13 @@ from expectant.core.extras import need
 from expectant.core.files import read_whole, write_bytes
 from expectant.experiments.environment_code import environment_versions
 from expectant.experiments.results_folder import check_layout, commit, mark, versions
-from expectant.experiments.trials import Trial, blocks
+from expectant.experiments.trials import Trial, batches
 
 KEY = b"expectant"  # of the facts in a file's metadata
 AGAIN = "run the command that wrote it again"
 
 
-class Block(NamedTuple):
+class Batch(NamedTuple):
     """Some consecutive runs: ``curves`` (runs, bins), ``diverged`` (runs,), and the mean
     ``lengths`` of episodes (runs, bins) if they are recorded.
 
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of a block without its curves; ``described`` is its metadata."""
+    """What is known of a batch without its curves; ``described`` is its metadata."""
 
     means: list[float]
     diverged: list[bool]
@@ -52,12 +52,12 @@ class Facts(NamedTuple):
     described: Mapping[str, Any]
 
     @classmethod
-    def of(cls, block: Block, described: Mapping[str, Any]) -> Facts:
-        means, diverged = block.curves.mean(axis=1).tolist(), block.diverged.tolist()
+    def of(cls, batch: Batch, described: Mapping[str, Any]) -> Facts:
+        means, diverged = batch.curves.mean(axis=1).tolist(), batch.diverged.tolist()
         return cls(means, diverged, described["evicted"], described["divergence"], described)
 
     def is_of(self, identity: Mapping[str, object]) -> bool:
-        """True if the block was computed with these settings."""
+        """True if the batch was computed with these settings."""
         known = {key: self.described.get(key) for key in identity}
         return json.dumps(known, sort_keys=True) == json.dumps(identity, sort_keys=True)
 
@@ -74,32 +74,32 @@ class Span(NamedTuple):
 
 
 class Store:
-    """A folder of blocks.
+    """A folder of batches.
 
-    With ``accept_versions``, blocks that were computed with other versions of libraries, or of this
+    With ``accept_versions``, batches computed with other versions of libraries, or of this
     package, are used as well.
     """
 
     def __init__(self, folder: Path, accept_versions: bool = False) -> None:
         need("a folder of results", "lab")
         check_layout(folder)
-        self.folder = folder / "blocks"
+        self.folder = folder / "runs"
         self.accept_versions = accept_versions
 
     def path(self, name: str, first: int, count: int) -> Path:
         return self.folder / f"{name}-{first:05d}-{count:04d}.parquet"
 
     def index(self) -> dict[str, list[Span]]:
-        """The blocks that are there, by the names of their cells."""
+        """The batches that are there, by the names of their trials."""
         index: dict[str, list[Span]] = {}
         try:
             files = os.listdir(self.folder)
         except FileNotFoundError:
             return {}
         for file in sorted(files):
-            cell, *span = file.removesuffix(".parquet").rsplit("-", 2)
+            trial, *span = file.removesuffix(".parquet").rsplit("-", 2)
             if len(span) == 2 and file.endswith(".parquet") and all(map(str.isdecimal, span)):
-                index.setdefault(cell, []).append(Span(int(span[0]), int(span[1])))
+                index.setdefault(trial, []).append(Span(int(span[0]), int(span[1])))
         return index
 
     def of_any_version(self, names: Sequence[str]) -> list[str]:
@@ -110,28 +110,28 @@ class Store:
             most[name.partition("-")[0]] = name
         return [most[name.partition("-")[0]] for name in names]
 
-    def missing(self, cell: Trial, spans: Sequence[Span]) -> Iterator[Span]:
-        """The blocks of a cell that are not among those that are there."""
+    def missing(self, trial: Trial, spans: Sequence[Span]) -> Iterator[Span]:
+        """The batches of a trial that are not among those that are there."""
         there = {run for span in spans for run in span.runs}
-        for first, count in blocks(cell.runs):
+        for first, count in batches(trial.runs):
             left = [run for run in range(first, first + count) if run not in there]
             if left:
                 yield Span(left[0], left[-1] - left[0] + 1)
 
-    def load(self, name: str, span: Span) -> tuple[Block, Facts] | None:
-        """A finished block, its checksums verified; None if it is not there, or damaged."""
+    def load(self, name: str, span: Span) -> tuple[Batch, Facts] | None:
+        """A finished batch, its checksums verified; None if it is not there, or damaged."""
         try:
-            return _read_block(read_table(self.path(name, *span)), name, span)
+            return _read_batch(read_table(self.path(name, *span)), name, span)
         except (FileNotFoundError, KeyError, TypeError, ValueError):
             return None
 
     def facts_of(self, name: str, span: Span) -> Facts | None:
-        """What is known of a block without its curves, its checksums verified."""
+        """What is known of a batch without its curves, its checksums verified."""
         loaded = self.load(name, span)
         return None if loaded is None else loaded[1]
 
     def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray:
-        """The curves (runs, bins) of a cell from its blocks, which are checked as they are read."""
+        """The curves (runs, bins) of a trial from its batches, checked as they are read."""
         rows: dict[int, np.ndarray] = {}
         for span in spans:
             loaded = self.load(name, span)
@@ -142,29 +142,29 @@ class Store:
         return np.stack([rows[run] for run in range(runs)])
 
     def incomplete(self) -> ValueError:
-        """The error for a block that cannot be used."""
+        """The error for a batch that cannot be used."""
         return ValueError(
-            f"{self.folder.parent}: blocks are missing or damaged; run the command that wrote it "
+            f"{self.folder.parent}: batches are missing or damaged; run the command that wrote it "
             "again, which computes only those"
         )
 
-    def save(self, name: str, first: int, block: Block, cell: Trial) -> Facts:
-        """Write a block in one piece."""
+    def save(self, name: str, first: int, batch: Batch, trial: Trial) -> Facts:
+        """Write a batch in one piece."""
         mark(self.folder.parent)
-        runs = len(block.curves)
+        runs = len(batch.curves)
         described = {
-            "cell": cell.id,
+            "trial": trial.id,
             "name": name,
             "first": first,
-            "shape": list(block.curves.shape),
-            "evicted": list(block.evicted) or [0] * runs,
-            "divergence": list(block.divergence) or [""] * runs,
-            **cell.identity(),
+            "shape": list(batch.curves.shape),
+            "evicted": list(batch.evicted) or [0] * runs,
+            "divergence": list(batch.divergence) or [""] * runs,
+            **trial.identity(),
             "commit": commit(),
-            "versions": {**versions(), **environment_versions(cell.domain)},
+            "versions": {**versions(), **environment_versions(trial.domain)},
         }
-        write_table(_block_table(block, cell, described), self.path(name, first, runs), described)
-        return Facts.of(block, described)
+        write_table(_batch_table(batch, trial, described), self.path(name, first, runs), described)
+        return Facts.of(batch, described)
 
 
 def write_table(table: Any, path: Path, facts: Mapping[str, Any]) -> None:
@@ -197,41 +197,41 @@ def facts_of_table(table: Any) -> dict[str, Any]:
     return facts
 
 
-def _block_table(block: Block, cell: Trial, described: Mapping[str, Any]) -> Any:
+def _batch_table(batch: Batch, trial: Trial, described: Mapping[str, Any]) -> Any:
     import pyarrow as arrow
 
-    first, (runs, bins) = described["first"], block.curves.shape
+    first, (runs, bins) = described["first"], batch.curves.shape
     rows = runs * bins
-    firsts = np.arange(bins) * cell.width if cell.record is None else cell.firsts
+    firsts = np.arange(bins) * trial.width if trial.record is None else trial.firsts
     lengths = arrow.nulls(rows, arrow.float64())
-    if block.lengths is not None:
-        lengths = arrow.array(block.lengths.ravel())
+    if batch.lengths is not None:
+        lengths = arrow.array(batch.lengths.ravel())
     return arrow.table(
         {
-            "cell": arrow.repeat(cell.id, rows),
+            "trial": arrow.repeat(trial.id, rows),
             "hash": arrow.repeat(described["name"], rows),
             "run": np.repeat(np.arange(first, first + runs, dtype=np.int32), bins),
             "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
             "first": np.tile(firsts.astype(np.int64), runs),
-            "value": block.curves.ravel(),
+            "value": batch.curves.ravel(),
             "length": lengths,
-            "diverged": np.repeat(block.diverged, bins),
+            "diverged": np.repeat(batch.diverged, bins),
         }
     )
 
 
-def _read_block(table: Any, name: str, span: Span) -> tuple[Block, Facts] | None:
-    """The block in a table; None if it is another than its file's name says."""
+def _read_batch(table: Any, name: str, span: Span) -> tuple[Batch, Facts] | None:
+    """The batch in a table; None if it is another than its file's name says."""
     described = facts_of_table(table)
     shape = runs, bins = described["shape"]
     if (described["name"], described["first"], runs, table.num_rows) != (name, *span, runs * bins):
         return None
     lengths = table["length"]
-    block = Block(
+    batch = Batch(
         table["value"].to_numpy().reshape(shape),
         table["diverged"].to_numpy().reshape(shape)[:, 0],
         None if lengths.null_count else lengths.to_numpy().reshape(shape),
         described["evicted"],
         described["divergence"],
     )
-    return block, Facts.of(block, described)
+    return batch, Facts.of(batch, described)

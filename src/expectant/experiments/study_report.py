@@ -95,20 +95,20 @@ def _write_page(
 ) -> Path:
     from expectant.report import Claims, Environment, Glance, Header, palette_of, write_page
 
-    cells, found = request.cells(), [verdict.to_dict() for verdict in verdicts]
+    trials, found = request.trials(), [verdict.to_dict() for verdict in verdicts]
     others = [entry for entry in found if entry["figure"] not in request.figures]
     environment = [
-        *version_rows(folder), ("seed", cells[0].seed), ("command", request.command()),
+        *version_rows(folder), ("seed", trials[0].seed), ("command", request.command()),
     ]  # fmt: skip
     sections = [
         Header(request.study.title, request.warning, request.study.notes),
         Glance(found),
-        _worlds(request, cells),
-        *_adaptation(panels, cells),
+        _worlds(request, trials),
+        *_adaptation(panels, trials),
         *(
             section
             for figure, own in drawn.items()
-            for section in _figure_sections(request, figure, own, cells, found)
+            for section in _figure_sections(request, figure, own, trials, found)
         ),
         Claims(others, "Claims without a figure"),
         troubles_section(troubles_of(folder)),
@@ -117,7 +117,7 @@ def _write_page(
     return write_page(folder / "report.html", sections, palette_of(panels))
 
 
-def _worlds(request: Request, cells: Sequence[Trial]) -> Section:
+def _worlds(request: Request, trials: Sequence[Trial]) -> Section:
     """Drawings of the domains that the study asks for, of those that are shown."""
     from expectant.report import Worlds, world_picture
     from expectant.report.wording import figure_name
@@ -125,7 +125,7 @@ def _worlds(request: Request, cells: Sequence[Trial]) -> Section:
     pictures = []
     for figure in request.study.worlds:
         if figure in request.figures:
-            domain = next(cell.domain for cell in cells if cell.experiment == figure)
+            domain = next(trial.domain for trial in trials if trial.experiment == figure)
             about = (type(domain).__doc__ or "").splitlines()[0]
             pictures.append((f"{figure_name(figure)}: {about}", world_picture(domain)))
     return Worlds(pictures)
@@ -135,7 +135,7 @@ def _figure_sections(
     request: Request,
     figure: str,
     drawn: Sequence[Panel],
-    cells: Sequence[Trial],
+    trials: Sequence[Trial],
     found: Sequence[dict[str, Any]],
 ) -> list[Section]:
     """A figure, the claims about it, and how it was made."""
@@ -147,7 +147,7 @@ def _figure_sections(
         (
             f"reading “{name}”" if name else "",
             _parameters(
-                [c for c in cells if (c.experiment, c.reading) == (figure, name)],
+                [c for c in trials if (c.experiment, c.reading) == (figure, name)],
                 request.drawn(figure),
             ),
         )
@@ -160,9 +160,9 @@ def _figure_sections(
     ]
 
 
-def _parameters(cells: Sequence[Trial], runs: int) -> list[tuple[str, str]]:
-    """Every setting of the cells of a figure as (name, value)."""
-    first = cells[0]
+def _parameters(trials: Sequence[Trial], runs: int) -> list[tuple[str, str]]:
+    """Every setting of the trials of a figure as (name, value)."""
+    first = trials[0]
     unit, record = "steps" if first.steps else "episodes", first.record
     rows = [(unit, f"{first.steps or first.episodes:,}"), ("runs", str(runs))]
     if record is None:
@@ -170,11 +170,11 @@ def _parameters(cells: Sequence[Trial], runs: int) -> list[tuple[str, str]]:
     else:
         longer = f", each interval {record.growth:g} times the last" if record.growth > 1 else ""
         rows.append((record.found.title, f"every {record.every} {unit}{longer}"))
-    for cell in cells:
-        where = f" ({cell.panel})" if cell.panel else ""
-        rows.append((f"domain{where}", _settings(cell.domain)))
-        rows.append((f"features{where}", _settings(cell.features)))
-        rows.append((f"{cell.label}{where}", _settings(cell.agent)))
+    for trial in trials:
+        where = f" ({trial.panel})" if trial.panel else ""
+        rows.append((f"domain{where}", _settings(trial.domain)))
+        rows.append((f"features{where}", _settings(trial.features)))
+        rows.append((f"{trial.label}{where}", _settings(trial.agent)))
     return list(dict.fromkeys(rows))
 
 
@@ -197,14 +197,14 @@ def _written(value: Any) -> str:
 # ------------------------------------------------------------------------------------ local changes
 
 
-def _adaptation(panels: Sequence[Panel], cells: Sequence[Trial]) -> list[Section]:
+def _adaptation(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[Section]:
     """Verdicts on adaptation, where agents went through a local change."""
     from expectant.report import Adaptation
     from expectant.report.wording import figure_name
 
     figures = dict.fromkeys(panel.figure for panel in panels if is_test(panel))
     tests = {
-        figure_name(figure): rows_of([p for p in panels if p.figure == figure], cells)
+        figure_name(figure): rows_of([p for p in panels if p.figure == figure], trials)
         for figure in figures
     }
     names = {
@@ -219,9 +219,9 @@ def _adaptation(panels: Sequence[Panel], cells: Sequence[Trial]) -> list[Section
     return [Adaptation(tests, names, backups)] if tests else []
 
 
-def rows_of(panels: Sequence[Panel], cells: Sequence[Trial]) -> list[dict[str, Any]]:
+def rows_of(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """One dictionary per curve of a test: names, settings, scores per run, means, verdict."""
-    agents = {(cell.panel or cell.experiment, cell.agent_key): cell.agent for cell in cells}
+    agents = {(trial.panel or trial.experiment, trial.agent_key): trial.agent for trial in trials}
     rows = []
     for panel in filter(is_test, panels):
         for key, curves in panel.curves.items():

@@ -53,8 +53,8 @@ class Request:
                 if agents:
                     yield replace(panel, agents=agents)
 
-    def cells(self) -> list[Trial]:
-        """All cells in the order in which they are shown, expanded once.
+    def trials(self) -> list[Trial]:
+        """All trials in the order in which they are shown, expanded once.
 
         Each has as many runs as claims are judged by.
         """
@@ -63,7 +63,7 @@ class Request:
                 for named_set in self.study.sets_of(figure):
                     experiment = self.experiment(figure, named_set)
                     judged = replace(experiment, runs=self.judged(figure))
-                    self._expanded.extend(judged.cells(named_set))
+                    self._expanded.extend(judged.trials(named_set))
         return self._expanded
 
     def drawn(self, figure: str) -> int:

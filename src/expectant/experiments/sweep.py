@@ -1,4 +1,4 @@
-"""Sweeps: many cells into one folder, resumed by default, on threads or on a cluster."""
+"""Sweeps: many trials into one folder, resumed by default, on threads or on a cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,13 @@ from expectant.experiments.search import SEARCH, search
 from expectant.experiments.store import Store
 from expectant.experiments.tasks import Kernels
 from expectant.experiments.toml_tables import to_toml
-from expectant.experiments.trial_table import CELLS, Trouble, cell_table, troubles_in, write_cells
+from expectant.experiments.trial_table import (
+    TRIALS,
+    Trouble,
+    trial_table,
+    troubles_in,
+    write_trials,
+)
 from expectant.experiments.trials import Shard, Trial
 
 if TYPE_CHECKING:
@@ -83,9 +89,9 @@ class Sweep:
         """The spec, read and checked."""
         return experiment_of(self.data(), "Sweep", trust=True)
 
-    def cells(self) -> list[Trial]:
-        """All cells."""
-        return self.experiment().cells()
+    def trials(self) -> list[Trial]:
+        """All trials."""
+        return self.experiment().trials()
 
     def to_toml(self) -> str:
         """The spec as text, from which :meth:`from_toml` makes the same sweep."""
@@ -145,7 +151,7 @@ class Sweep:
         steps, episodes = experiment.steps, experiment.episodes
         length = f"{steps:,} steps" if steps else f"{episodes:,} episodes"
         return (
-            f"Sweep({self.name}: {len(experiment.names()):,} cells of {', '.join(self.agents)}, "
+            f"Sweep({self.name}: {len(experiment.names()):,} trials of {', '.join(self.agents)}, "
             f"{experiment.runs:,} runs of {length} each)"
         )
 
@@ -158,45 +164,45 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep has done, and the ``trials`` of a search, the best of each agent first."""
+    """What a sweep has done, and the entries of a ``search``, the best of each agent first."""
 
     folder: Path
     work: Work
-    trials: list[dict[str, Any]] = field(default_factory=list)
+    search: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def found(self) -> int:
-        """How many blocks were there."""
+        """How many batches were there."""
         return self.work.found
 
     @property
     def computed(self) -> int:
-        """How many blocks were computed."""
+        """How many batches were computed."""
         return self.work.computed
 
     @property
     def failed(self) -> dict[str, str]:
-        """The cells that failed, with their reasons."""
-        return {cell: told(error) for cell, error in self.work.failed.items()}
+        """The trials that failed, with their reasons."""
+        return {trial: told(error) for trial, error in self.work.failed.items()}
 
     @property
     def names_modules(self) -> bool:
         """True if parts are somebody's own, so that other commands want to be told to trust it."""
-        parts = ((cell.domain, cell.features, cell.agent) for cell in self.work.cells)
+        parts = ((trial.domain, trial.features, trial.agent) for trial in self.work.trials)
         return any(names_modules(part.to_dict()) for part in chain.from_iterable(parts))
 
     def __repr__(self) -> str:
         return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
 
     def table(self) -> pyarrow.Table:
-        """One row per cell: settings and results, as an Arrow table."""
-        return cell_table(self.work)
+        """One row per trial: settings and results, as an Arrow table."""
+        return trial_table(self.work)
 
     def panels(self) -> list[Panel]:
         """The curves of all runs, grouped by panel: what analyses and claims work on."""
         if self.failed:
-            raise ValueError(f"{self.folder}: not all cells are finished; run the sweep again")
-        return panels_of(self.work.cells, self.work.curves())
+            raise ValueError(f"{self.folder}: not all trials are finished; run the sweep again")
+        return panels_of(self.work.trials, self.work.curves())
 
     def best(self, **options: Any) -> Best:
         """Compare the agents at their best settings, with the options of :meth:`Sweep.best`."""
@@ -206,7 +212,7 @@ class Outcome:
 
     @property
     def troubles(self) -> list[Trouble]:
-        """The cells in which runs diverged or models had too little room."""
+        """The trials in which runs diverged or models had too little room."""
         return troubles_in(self.table())
 
     def as_data(self) -> dict[str, object]:
@@ -214,24 +220,24 @@ class Outcome:
         work, troubles = self.work, self.troubles
         data = {
             "folder": str(self.folder),
-            "cells": len(work.cells),
-            "blocks_found": work.found,
-            "blocks_computed": work.computed,
+            "trials": len(work.trials),
+            "batches_found": work.found,
+            "batches_computed": work.computed,
             "failed": self.failed,
-            "diverged": {each.cell: each.divergence for each in troubles if each.divergence},
-            "evicted": {each.cell: each.evicted for each in troubles if each.evicted},
+            "diverged": {each.trial: each.divergence for each in troubles if each.divergence},
+            "evicted": {each.trial: each.evicted for each in troubles if each.evicted},
             "seconds": work.seconds,
             "compiling": work.compiling,
             "runs": work.runs,
         }
-        return {**data, "trials": self.trials} if self.trials else data
+        return {**data, "search": self.search} if self.search else data
 
     def text(self) -> str:
         """The same in a few lines."""
         work = self.work
         lines = [
-            f"{len(work.cells):,} cells: {work.computed:,} blocks computed, "
-            f"{work.found:,} were there, {len(work.failed):,} cells failed"
+            f"{len(work.trials):,} trials: {work.computed:,} batches computed, "
+            f"{work.found:,} were there, {len(work.failed):,} trials failed"
         ]
         if work.runs:
             rate = work.runs / max(work.seconds - work.compiling, 1e-9)
@@ -242,10 +248,10 @@ class Outcome:
         choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
         lines.append(f"results: {self.folder}; the best settings: {choose}")
         best: dict[tuple[str, str], str] = {}
-        for trial in self.trials:
-            if trial["value"] is not None:
-                line = f"best: {trial['cell']}: {trial['value']:.3f}"
-                best.setdefault((trial["panel"], trial["agent"]), line)
+        for entry in self.search:
+            if entry["value"] is not None:
+                line = f"best: {entry['trial']}: {entry['value']:.3f}"
+                best.setdefault((entry["panel"], entry["agent"]), line)
         return "\n".join([*lines, *best.values()])
 
 
@@ -263,7 +269,7 @@ def run_sweep(
     accept_versions: bool = False,
     trials: int | None = None,
 ) -> Outcome:
-    """Compute the blocks of a spec that its folder lacks; a cell that fails stops no other.
+    """Compute the batches of a spec that its folder lacks; a trial that fails stops no other.
 
     With ``trials``, a search tries so many settings of every agent instead of the whole grid.
     """
@@ -273,12 +279,12 @@ def run_sweep(
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)
     with opened(folder, text, data, shard, kind):
-        work = Work(experiment.cells() if trials is None else [], Store(folder, accept_versions))
+        work = Work(experiment.trials() if trials is None else [], Store(folder, accept_versions))
 
         def compute() -> None:
             tasks = work.missing(shard)
-            if tasks:  # the table is there only while it is of all blocks
-                (folder / CELLS).unlink(missing_ok=True)
+            if tasks:  # the table is there only while it is of all batches
+                (folder / TRIALS).unlink(missing_ok=True)
             work.do(chosen, kernels, tasks, experiment.name, shard.suffix if shard else "")
 
         if trials is None:
@@ -289,7 +295,7 @@ def run_sweep(
             tried = search(experiment, trials, work, compute)
             write_text(folder / SEARCH, json.dumps(tried, indent=1) + "\n")
         if shard is None:
-            write_cells(work, folder, data)
+            write_trials(work, folder, data)
     return Outcome(folder, work, tried)
 
 
@@ -302,7 +308,7 @@ def tell_of_other_versions(work: Work) -> None:
         then, now = (facts.described["versions"] if facts else {}), versions()
         changed = [f"{name} {old}" for name, old in then.items() if now.get(name, old) != old]
         say(
-            f"runs of {len(others)} cells in {work.store.folder.parent} were computed with "
+            f"runs of {len(others)} trials in {work.store.folder.parent} were computed with "
             f"{', '.join(changed) or 'other code of a package'}; they are not used without "
             "--accept-versions"
         )

@@ -46,21 +46,21 @@ def run_file(
 
 def preview(experiment: Experiment) -> dict[str, Any]:
     """Count what a config asks for, before it is run."""
-    cells = experiment.cells()
+    trials = experiment.trials()
     return {
         "name": experiment.name,
         "episodes": experiment.episodes,
         "steps": experiment.steps,
-        "agents": dict(Counter(cell.base_agent for cell in cells)),
+        "agents": dict(Counter(trial.base_agent for trial in trials)),
         "varied": {
             dotted(path): [row[column] for row in axis.rows]
             for panel in experiment.panels
             for axis in panel.axes
             for column, path in enumerate(axis.paths)
         },
-        "cells": len(cells),
-        "runs": sum(cell.runs for cell in cells),
-        "ids": [cell.id for cell in cells],
+        "trials": len(trials),
+        "runs": sum(trial.runs for trial in trials),
+        "ids": [trial.id for trial in trials],
     }
 
 
@@ -70,8 +70,8 @@ def preview_text(found: dict[str, Any]) -> str:
     length = f"{steps:,} steps" if steps else f"{episodes:,} episodes"
     agents = ", ".join(f"{name} ({count:,})" for name, count in found["agents"].items())
     varied = [f"varied: {path} = {values}" for path, values in found["varied"].items()]
-    first = f"{found['name']}: {found['cells']:,} cells, {found['runs']:,} runs of {length}"
-    return "\n".join([first, f"agents: {agents}", *varied, f"first cell: {found['ids'][0]}"])
+    first = f"{found['name']}: {found['trials']:,} trials, {found['runs']:,} runs of {length}"
+    return "\n".join([first, f"agents: {agents}", *varied, f"first trial: {found['ids'][0]}"])
 
 
 def parse_shard(text: str) -> Shard:

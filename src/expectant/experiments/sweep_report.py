@@ -56,7 +56,7 @@ REPORT = "report.html"
 BUDGET = 24e6  # bytes of all curves on the page
 MOST_POINTS, FEWEST_POINTS = 400, 8
 POINT_BYTES = 16  # mean, low and high, four bytes each, in base64
-MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every cell
+MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every trial
 
 
 # -------------------------------------------------------------------------------------- figures
@@ -95,8 +95,8 @@ def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[
     means = setting_means(own)
     lines = []
     for name, points in _all_responses(group, -means if less else means).items():
-        cells = [point.envelope for point in points]
-        envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
+        trials = [point.envelope for point in points]
+        envelope = np.column_stack([means[trials], setting_intervals(own[trials])])
         tried = [point.value for point in points]
         lines.append(Sensitivity(group.agent, name, tried, envelope, less))
     return lines
@@ -140,7 +140,7 @@ def report_sweep(path: Path, *, trust: bool = False) -> Path:
     sweep, differences = sweep_section(folder)
     length = f"{experiment.episodes or experiment.steps:,}"
     counted = "episodes" if experiment.episodes else "steps"
-    subtitle = f"{len(sweep.ids):,} cells of {experiment.runs} runs, {length} {counted} each"
+    subtitle = f"{len(sweep.ids):,} trials of {experiment.runs} runs, {length} {counted} each"
     command = [] if (path / SEARCH).exists() else [again("run", path)]
     sections: list[Section] = [
         Header(experiment.title, subtitle, experiment.notes),
@@ -154,7 +154,7 @@ def report_sweep(path: Path, *, trust: bool = False) -> Path:
 
 
 def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any]]]:
-    """Everything that the page shows of the cells, and the differences between agents."""
+    """Everything that the page shows of the trials, and the differences between agents."""
     experiment, columns = folder.experiment, folder.columns
     stored = _stored_choices(folder)
     measure = MEASURES[stored["measure"] if stored else "mean"]
@@ -166,7 +166,7 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
     shown = [
         n for n in columns if n.startswith("domain.") or (n.startswith(CHOSEN) and n in varied)
     ]
-    group_of = np.zeros(len(columns["cell"]), int)
+    group_of = np.zeros(len(columns["trial"]), int)
     for position, group in enumerate(folder.groups):
         group_of[group.rows] = position
         group_of[group.unfinished] = position
@@ -177,7 +177,7 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
         choices=data["choices"],
         notes=[STAGES[stage] for stage in stages],
         rules=data["rules"],
-        ids=columns["cell"],
+        ids=columns["trial"],
         columns={name: columns[name] for name in (*shown, "runs", "diverged")},
         groups=[
             SweepGroup(
@@ -200,7 +200,7 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
     """The content of best.json, if it is of these runs."""
     try:
         stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
-        if (stored["spec"], stored["cells"]) != (folder.spec_hash, folder.cells_hash):
+        if (stored["spec"], stored["trials"]) != (folder.spec_hash, folder.trials_hash):
             return None
         return stored if stored["measure"] in MEASURES and "differences" in stored else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -208,18 +208,18 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
 
 
 def read_curves(folder: SweepFolder, measure: Measure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From one reading of all blocks: curves (cells, 3, points) with mean, low and high, the
-    positions (points,) of their points, and the measure of all runs (cells, runs)."""
-    cells = folder.table.num_rows
+    """From one reading of all batches: curves (trials, 3, points) with mean, low and high, the
+    positions (points,) of their points, and the measure of all runs (trials, runs)."""
+    trials = folder.table.num_rows
     rows = [group.rows[0] for group in folder.groups if len(group.rows)]
     axes = [folder.panel(row, folder.curves(row)).x for row in rows]
     bins = max(axes, key=len, default=np.zeros(1))
-    allowed = int(BUDGET / (POINT_BYTES * max(cells, 1)))
+    allowed = int(BUDGET / (POINT_BYTES * max(trials, 1)))
     points = min(bins.size, MOST_POINTS, max(FEWEST_POINTS, allowed))
     starts = np.arange(points) * bins.size // points
     sizes = np.diff(np.append(starts, bins.size))
-    curves = np.full((cells, 3, points), np.nan, np.float32)
-    values = np.full((cells, folder.experiment.runs), np.nan)
+    curves = np.full((trials, 3, points), np.nan, np.float32)
+    values = np.full((trials, folder.experiment.runs), np.nan)
     for row, own in folder.all_curves():
         values[row] = values_of(folder, measure, row, own)
         own_bins, common = folder.panel(row, own).x, own

@@ -1,4 +1,4 @@
-"""The folder of a sweep as groups of cells among which a choice is made."""
+"""The folder of a sweep as groups of trials among which a choice is made."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from expectant.experiments.metrics import Measure
 from expectant.experiments.results_folder import RUN, SPEC, SWEEP, need_kind
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Span, Store
-from expectant.experiments.trial_table import CELLS, cell_table, is_of_spec, read_cells
+from expectant.experiments.trial_table import TRIALS, is_of_spec, read_trials, trial_table
 from expectant.experiments.trials import Trial
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
@@ -40,8 +40,8 @@ READERS = 4
 class Group:
     """One agent in one domain, in every setting that was tried.
 
-    ``rows`` are the positions of its finished cells in the table, ``settings`` the columns that
-    differ among them. The cells with fewer runs than asked for are ``unfinished`` and not chosen.
+    ``rows`` are the positions of its finished trials in the table, ``settings`` the columns that
+    differ among them. The trials with fewer runs than asked for are ``unfinished`` and not chosen.
     """
 
     agent: str
@@ -54,7 +54,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class SweepFolder:
-    """A finished sweep: its spec, its store and its table of cells."""
+    """A finished sweep: its spec, its store and its table of trials."""
 
     path: Path
     experiment: Experiment
@@ -64,7 +64,7 @@ class SweepFolder:
 
     @cached_property
     def index(self) -> dict[str, list[Span]]:
-        """The blocks that are there."""
+        """The batches that are there."""
         return self.store.index()
 
     @cached_property
@@ -75,7 +75,7 @@ class SweepFolder:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """The mean of every run's curve, (cells, runs); NaN as well where a cell is unfinished."""
+        """The mean of every run's curve, (trials, runs); also NaN where a trial is unfinished."""
         means = np.full((self.table.num_rows, self.experiment.runs), np.nan)
         for row, values in enumerate(self.table["values"].to_pylist()):
             if len(values) == self.experiment.runs:
@@ -96,24 +96,24 @@ class SweepFolder:
         return QUANTITIES.get(experiment.curve) or ("reward" if experiment.steps else "return")
 
     def panel(self, row: int, curves: np.ndarray) -> Panel:
-        """The curves (runs, bins) of a row's cell as a panel, without any exact solution."""
+        """The curves (runs, bins) of a row's trial as a panel, without any exact solution."""
         varied = [name for name in self.columns if name.startswith("domain.")]
         names = ("base_panel", "base_agent", "agent.discount", *varied)
         key = tuple(word(self.columns[name][row]) for name in names if name in self.columns)
         if key not in self._axes:
-            cell = self.cell(row, self.experiment.runs)
-            switches = not cell.steps and cell.record is None
+            trial = self.trial(row, self.experiment.runs)
+            switches = not trial.steps and trial.record is None
             self._axes[key] = {
-                "bin": cell.width,
-                "switch_every": cell.domain.switch_every if switches else None,
+                "bin": trial.width,
+                "switch_every": trial.domain.switch_every if switches else None,
                 "optimum": math.nan,
-                **({} if cell.record is None else axes_of_panel([cell])),
+                **({} if trial.record is None else axes_of_panel([trial])),
             }
         axes = self._axes[key]
         return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)
 
-    def cell(self, row: int, runs: int) -> Trial:
-        """The cell of a row, with so many runs, from what its first block says about it."""
+    def trial(self, row: int, runs: int) -> Trial:
+        """The trial of a row, with so many runs, from what its first batch says about it."""
         columns, describe = self.columns, Describer()
         name = columns["hash"][row]
         spans = self.index.get(name)
@@ -135,7 +135,7 @@ class SweepFolder:
         )
 
     def curves(self, row: int) -> np.ndarray:
-        """The curves (runs, bins) of a row's cell."""
+        """The curves (runs, bins) of a row's trial."""
         name = self.columns["hash"][row]
         return self.store.curves(name, self.index.get(name, []), self.experiment.runs)
 
@@ -146,9 +146,9 @@ class SweepFolder:
             yield from zip(rows, pool.map(self.curves, rows), strict=True)
 
     @property
-    def cells_hash(self) -> str:
-        """Which cells the results are of, and how many runs of each: more come while it is run."""
-        return spec_hash({name: self.columns[name] for name in ("cell", "hash", "runs")})
+    def trials_hash(self) -> str:
+        """Which trials the results are of, and how many runs of each: more come while it is run."""
+        return spec_hash({name: self.columns[name] for name in ("trial", "hash", "runs")})
 
     @property
     def spec_hash(self) -> str:
@@ -159,16 +159,16 @@ class SweepFolder:
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     """The sweep in a folder; with ``trust``, classes that its spec names are imported.
 
-    Without a table of all cells that belongs to the spec, one is made from the blocks.
+    Without a table of all trials that belongs to the spec, one is made from the batches.
     """
-    need_kind(path, SWEEP, RUN)  # a run of a grid has cells to choose among, too
+    need_kind(path, SWEEP, RUN)  # a run of a grid has trials to choose among, too
     given, store = parse_toml(read_text(path / SPEC), str(path / SPEC)), Store(path)
     title = given.get("title", given.get("name", path.resolve().name))
     experiment = replace(read_config(path / SPEC, trust=trust), title=title)
-    table = read_cells(path) if (path / CELLS).exists() else None
+    table = read_trials(path) if (path / TRIALS).exists() else None
     if table is None or not is_of_spec(table, given):
-        say(f"{path}: the sweep is not finished; cells that lack runs are left out")
-        table = cell_table(Work(experiment.cells(), store))
+        say(f"{path}: the sweep is not finished; trials that lack runs are left out")
+        table = trial_table(Work(experiment.trials(), store))
     return SweepFolder(path, experiment, store, table)
 
 
@@ -204,7 +204,7 @@ def _varied(
 
 
 def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
-    """The number of every run of every cell, (cells, runs); NaN where a run diverged.
+    """The number of every run of every trial, (trials, runs); NaN where a run diverged.
 
     Only the mean over all bins is in the table; for the others all curves are read.
     """
@@ -226,5 +226,5 @@ def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarra
     try:
         return measure.of(folder.panel(row, curves), curves)
     except Unavailable as reason:
-        cell = folder.columns["cell"][row]
-        raise ValueError(f"--measure {measure.name}: {cell!r}: {reason}") from None
+        trial = folder.columns["trial"][row]
+        raise ValueError(f"--measure {measure.name}: {trial!r}: {reason}") from None

@@ -1,4 +1,4 @@
-"""Blocks of runs as tasks: what engines are given, and what comes back."""
+"""Batches of runs as tasks: what engines are given, and what comes back."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from expectant.engine.workers import (
     run_on_threads,
 )
 from expectant.experiments.recording import compiled_look, ordered_look, recorded
-from expectant.experiments.store import Block
+from expectant.experiments.store import Batch
 from expectant.experiments.trials import LENGTH, TOTAL, Trial, cost
 from expectant.jit.compile import Kernel
 
 
 class Task(NamedTuple):
-    """Some consecutive runs of a cell, to be stored under ``name``.
+    """Some consecutive runs of a trial, to be stored under ``name``.
 
-    ``code`` is the name that the cell has with the code of the process that asks.
+    ``code`` is the name that the trial has with the code of the process that asks.
     """
 
-    cell: Trial
+    trial: Trial
     name: str
     first: int
     size: int
@@ -49,13 +49,13 @@ class Task(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What became of a task: a block, or the error that prevented it.
+    """What became of a task: a batch, or the error that prevented it.
 
     ``seconds`` are those that a processor spent in the loop, for so many ``steps``.
     """
 
     task: Task
-    block: Block | None
+    batch: Batch | None
     error: Exception | None
     seconds: float = 0.0
     steps: int = 0
@@ -77,7 +77,7 @@ class Ran(NamedTuple):
     divergence: str = ""
 
 
-Watch = Callable[[Trial, float], None]  # told a cell and the cost of all that is under way
+Watch = Callable[[Trial, float], None]  # told a trial and the cost of all that is under way
 Engine = Callable[[Iterator[Task], Watch], Iterator[Done]]
 Clocks = dict[tuple[str, int], tuple[Trial, np.ndarray]]  # of the runs under way
 
@@ -91,11 +91,11 @@ class Kernels:
 
     compiled: bool | None = None
     known: dict[object, Kernel | Exception] = field(default_factory=dict)
-    compositions: dict[str, object] = field(default_factory=dict)  # by name of a cell
+    compositions: dict[str, object] = field(default_factory=dict)  # by name of a trial
     sources: dict[str, TaskRuns] = field(default_factory=dict)
 
     def source_for(self, task: Task) -> TaskRuns:
-        """The runs of a cell for workers, the same for all its tasks."""
+        """The runs of a trial for workers, the same for all its tasks."""
         return self.sources.setdefault(task.name, TaskRuns(task, self.compiled))
 
     def orders(self, tasks: Sequence[Task]) -> list[Order]:
@@ -103,21 +103,21 @@ class Kernels:
         orders: dict[object, Order] = {}
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
-                key, job = self._composition(task), task.cell.job
+                key, job = self._composition(task), task.trial.job
                 orders.setdefault(key, Order(compile_loop, job))
-                if task.cell.record is not None:
-                    look = ordered_look(job, task.cell.record)
+                if task.trial.record is not None:
+                    look = ordered_look(job, task.trial.record)
                     orders.setdefault((key, look.compile), look)
         return list(orders.values())
 
     def loop_for(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task."""
-        make = partial(loop_for, task.cell.job, self.compiled, _title(task), show or Silent())
+        make = partial(loop_for, task.trial.job, self.compiled, _title(task), show or Silent())
         return self._made(self._composition(task), make)
 
     def look_for(self, task: Task, show: Reporter | None = None) -> Kernel | None:
-        """The kernel that looks at the agent of a task, if its cell has a record."""
-        job, record = task.cell.job, task.cell.record
+        """The kernel that looks at the agent of a task, if its trial has a record."""
+        job, record = task.trial.job, task.trial.record
         if record is None:
             return None
         title = _title(task)
@@ -128,7 +128,7 @@ class Kernels:
         if key not in self.known:
             try:
                 self.known[key] = make()
-            except TooLargeError:  # a smaller cell of the same composition may fit
+            except TooLargeError:  # a smaller trial of the same composition may fit
                 raise
             except Exception as error:
                 self.known[key] = error
@@ -139,14 +139,14 @@ class Kernels:
 
     def _composition(self, task: Task) -> object:
         if task.name not in self.compositions:
-            job = task.cell.job
+            job = task.trial.job
             types = tree.structure(job.prepare(0)[0]), has_settled_types(job)
             self.compositions[task.name] = types
         return self.compositions[task.name]
 
 
 def _title(task: Task) -> str:
-    return f"{type(task.cell.agent).__name__} in {task.cell.domain.called}"
+    return f"{type(task.trial.agent).__name__} in {task.trial.domain.called}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class TaskRuns:
 
     @property
     def job(self) -> Job:
-        return self.task.cell.job
+        return self.task.trial.job
 
     def prepare(self) -> RunOne:
         kernels = Kernels(self.compiled)
@@ -178,17 +178,17 @@ def run_one(
     """One run of a task, in a worker where that is better; None if it was stopped."""
 
     def begun(clock: np.ndarray) -> None:
-        clocks[task.name, number] = task.cell, clock
+        clocks[task.name, number] = task.trial, clock
 
     local = partial(run_task, task, kernels)
-    if processes is not None and task.cell.domain.outside:
+    if processes is not None and task.trial.domain.outside:
         source = kernels.source_for(task)
         ran: Ran | None = processes.run(source, number, control, begun, local)
     else:
         ran = local(number, control, begun)
     clocks.pop((task.name, number), None)
     if ran is not None:
-        tell_of_evictions(task.cell.job, number, ran.evicted)
+        tell_of_evictions(task.trial.job, number, ran.evicted)
     return ran
 
 
@@ -196,10 +196,10 @@ def run_task(
     task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
 ) -> Ran | None:
     """One run of a task in this process; None if it was stopped through ``control``."""
-    cell, job = task.cell, task.cell.job
+    trial, job = task.trial, task.trial.job
     loop, look = kernels.loop_for(task), kernels.look_for(task)
     start = time.thread_time()
-    if cell.record is None or look is None:
+    if trial.record is None or look is None:
         course = drive(job, number, loop, control, (0, job.length))
         begun(next(course).run.clock)
         start = time.thread_time()
@@ -207,45 +207,45 @@ def run_task(
         course.close()
     else:
         values, stop = recorded(
-            job, number, loop, look, control, cell.record, lambda stop: begun(stop.run.clock)
+            job, number, loop, look, control, trial.record, lambda stop: begun(stop.run.clock)
         )
     seconds = time.thread_time() - start
     if control[0]:
         return None
     given_up = count_evicted(stop.run.agent)
-    why = explained(stop.run, stop.status, cell.agent, cell.domain.called)
+    why = explained(stop.run, stop.status, trial.agent, trial.domain.called)
     lengths = np.empty(0)
-    if cell.record is None:
+    if trial.record is None:
         run = closed(job, stop.run, stop.status)
-        values = curve_values(cell, run)
-        if cell.lengths:
+        values = curve_values(trial, run)
+        if trial.lengths:
             lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
     return Ran(values, lengths, stop.status == DIVERGED, seconds, stop.steps, given_up, why)
 
 
-def curve_values(cell: Trial, run: Run) -> np.ndarray:
+def curve_values(trial: Trial, run: Run) -> np.ndarray:
     """What the curve of a run is made of: returns, lengths, rewards, or rewards added up."""
-    if cell.curve == LENGTH:
+    if trial.curve == LENGTH:
         return np.where(np.isnan(run.returns), np.nan, run.lengths)
-    if cell.curve == TOTAL:
-        sizes = np.diff(np.append(cell.firsts, cell.steps))
+    if trial.curve == TOTAL:
+        sizes = np.diff(np.append(trial.firsts, trial.steps))
         return np.cumsum(run.rewards * sizes)
-    return run.rewards if cell.steps else run.returns
+    return run.rewards if trial.steps else run.returns
 
 
 def assembled(task: Task, runs: list[Ran]) -> Done:
-    """A block from its runs, in order."""
-    cell, values = task.cell, np.stack([ran.values for ran in runs])
-    curves = values if cell.steps or cell.record else learning_curve(values, cell.bin)
+    """A batch from its runs, in order."""
+    trial, values = task.trial, np.stack([ran.values for ran in runs])
+    curves = values if trial.steps or trial.record else learning_curve(values, trial.bin)
     lengths = None
-    if cell.lengths:
-        lengths = learning_curve(np.stack([ran.lengths for ran in runs]), cell.bin)
+    if trial.lengths:
+        lengths = learning_curve(np.stack([ran.lengths for ran in runs]), trial.bin)
     first = next((place for place, ran in enumerate(runs) if ran.divergence), 0)
     reasons = [ran.divergence if place == first else "" for place, ran in enumerate(runs)]
     diverged, given_up = np.array([ran.diverged for ran in runs]), [ran.evicted for ran in runs]
-    block = Block(curves, diverged, lengths, given_up, reasons)
+    batch = Batch(curves, diverged, lengths, given_up, reasons)
     seconds, steps = sum(ran.seconds for ran in runs), sum(ran.steps for ran in runs)
-    return Done(task, block, None, seconds, steps)
+    return Done(task, batch, None, seconds, steps)
 
 
 # --------------------------------------------------------------------------------- on one machine
@@ -278,7 +278,7 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
 
         def work(item: tuple[_Part, int]) -> Ran | None:
             part, number = item
-            with room.taken_by(part.task.cell.job):
+            with room.taken_by(part.task.trial.job):
                 away = processes if size > 1 else None
                 return run_one(part.task, number, kernels, control, clocks, away)
 
@@ -297,9 +297,9 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
                         ended = [part.runs[number] for number in sorted(part.runs)]
                         yield Done(part.task, None, error) if error else assembled(part.task, ended)
                 if not batch and parts:
-                    spent = sum(cost(part.task.cell) * len(part.runs) for part in list(parts))
-                    for cell, clock in list(clocks.values()):
-                        spent += cost(cell) * share_done(cell.job, clock)
-                    watch(next(iter(parts)).task.cell, spent)
+                    spent = sum(cost(part.task.trial) * len(part.runs) for part in list(parts))
+                    for trial, clock in list(clocks.values()):
+                        spent += cost(trial) * share_done(trial.job, clock)
+                    watch(next(iter(parts)).task.trial, spent)
 
     return engine

@@ -1,4 +1,4 @@
-"""Seconds and steps of cells: measurements, kept apart from results."""
+"""Seconds and steps of trials: measurements, kept apart from results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from expectant.core.files import StoreError, write_text
 
-Times = dict[str, tuple[float, int]]  # processor seconds and steps, by the name of a cell
+Times = dict[str, tuple[float, int]]  # processor seconds and steps, by the name of a trial
 
 
 def add_times(folder: Path, times: Times, suffix: str = "") -> None:
@@ -25,7 +25,7 @@ def add_times(folder: Path, times: Times, suffix: str = "") -> None:
 
 
 def step_nanoseconds(names: Sequence[str], folder: Path) -> list[float]:
-    """The time a step of each cell took on one thread, where measured; NaN where it was not."""
+    """The time a step of each trial took on one thread, where measured; NaN where it was not."""
     times: Times = {}
     for path in sorted(folder.glob("timings*.json")):
         times.update(_read(path))

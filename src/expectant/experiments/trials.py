@@ -1,4 +1,4 @@
-"""A cell: one agent in one domain with one set of features, the unit that is run and stored."""
+"""A trial: one agent in one domain with one set of features, the unit that is run and stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from expectant.experiments.recording import Record, recorded
 from expectant.jit.code_hash import fingerprint, hash_own_code, part_types
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
-BLOCK = 10  # runs that are stored together
+BATCH = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
 
 PACKAGE = Path(__file__).parents[1]
@@ -121,16 +121,16 @@ class Trial:
         }
 
 
-def blocks(runs: int) -> Iterator[tuple[int, int]]:
-    """(first run, number of runs) of every block."""
-    for first in range(0, runs, BLOCK):
-        yield first, min(BLOCK, runs - first)
+def batches(runs: int) -> Iterator[tuple[int, int]]:
+    """(first run, number of runs) of every batch."""
+    for first in range(0, runs, BATCH):
+        yield first, min(BATCH, runs - first)
 
 
-def cost(cell: Trial) -> float:
+def cost(trial: Trial) -> float:
     """A rough measure of a run's work, for the progress bar."""
-    planning_steps = getattr(unwrapped_agent(cell.agent), "planning_steps", 0)
-    return (cell.episodes or cell.steps) * (PASS_COST + planning_steps)
+    planning_steps = getattr(unwrapped_agent(trial.agent), "planning_steps", 0)
+    return (trial.episodes or trial.steps) * (PASS_COST + planning_steps)
 
 
 def own_descriptions(described: Any) -> Iterator[type]:
@@ -173,32 +173,32 @@ def package_code(package: Path = PACKAGE) -> str:
 
 
 class Hashes:
-    """The names under which cells are stored, with the code of each composition hashed once."""
+    """The names under which trials are stored, with the code of each composition hashed once."""
 
     def __init__(self) -> None:
         self._code: dict[Any, tuple[str, str]] = {}
 
-    def name(self, cell: Trial) -> str:
-        """Hash everything that decides the numbers of a cell's runs.
+    def name(self, trial: Trial) -> str:
+        """Hash everything that decides the numbers of a trial's runs.
 
         The first part of the name is of the settings and the user's own code, the second one of
         this package and the libraries.
         """
-        own, installed = self._code_of(cell)
+        own, installed = self._code_of(trial)
         outside: tuple[dict[str, str], ...] = {}, {}  # versions of packages, the user's own files
-        for name, text in environment_code(cell.domain).items():
+        for name, text in environment_code(trial.domain).items():
             outside[text.startswith(OWN)][name] = text
-        settings = _hash([cell.identity(), own, outside[1]])
+        settings = _hash([trial.identity(), own, outside[1]])
         return f"{settings[:16]}-{_hash([package_code(), installed, outside[0]])[:8]}"
 
-    def _code_of(self, cell: Trial) -> tuple[str, str]:
-        """Hashes of the user's own code and of all code that a cell's runs reach."""
-        prepared, _ = cell.job.prepare(0)
-        described = own_descriptions((cell.domain, cell.features, cell.agent))
+    def _code_of(self, trial: Trial) -> tuple[str, str]:
+        """Hashes of the user's own code and of all code that a trial's runs reach."""
+        prepared, _ = trial.job.prepare(0)
+        described = own_descriptions((trial.domain, trial.features, trial.agent))
         code: tuple[Any, ...] = (*part_types(prepared), *described)
-        entries: list[Any] = [respond if cell.domain.outside else simulate]
-        if cell.record is not None:
-            entries += [ask, recorded, cell.record.found.of]
+        entries: list[Any] = [respond if trial.domain.outside else simulate]
+        if trial.record is not None:
+            entries += [ask, recorded, trial.record.found.of]
         key = (*code, *entries)
         if key not in self._code:
             installed = [fingerprint(entry, code).name for entry in entries]
@@ -210,6 +210,6 @@ def _hash(data: object) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def trial_hash(cell: Trial) -> str:
-    """The name under which a cell is stored."""
-    return Hashes().name(cell)
+def trial_hash(trial: Trial) -> str:
+    """The name under which a trial is stored."""
+    return Hashes().name(trial)

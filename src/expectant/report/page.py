@@ -19,7 +19,7 @@ from expectant.report.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR
 from expectant.report.sections import BADGES, UNKNOWN, Curves, Glance, Header, Section
 from expectant.report.wording import figure_name, share, shown_number, slug, two_digits
 
-SCRIPTS = ("plots.js", "cells.js")
+SCRIPTS = ("plots.js", "trials.js")
 OTHER_CLAIMS = "other-claims"
 LINE = 2.0  # pixels
 DIGITS = 5  # that a page has of a number

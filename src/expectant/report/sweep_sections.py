@@ -1,4 +1,4 @@
-"""The section of a sweep: best settings, curves, sensitivity, heat maps, a table of all cells.
+"""The section of a sweep: best settings, curves, sensitivity, heat maps, a table of all trials.
 
 Large arrays go to the script as base64 of 32-bit floats.
 """
@@ -79,7 +79,7 @@ def axis_scale(values: Iterable[Any]) -> str:
 class HeatMap:
     """Two settings of one agent: ``means`` (first, second) with the others at their best.
 
-    NaN where every setting diverged and where none was tried. ``cells`` has the row of the cell
+    NaN where every setting diverged and where none was tried. ``trials`` has the row of the trial
     behind every field, -1 where none was tried.
     """
 
@@ -88,7 +88,7 @@ class HeatMap:
     first_values: Sequence[Any]
     second_values: Sequence[Any]
     means: np.ndarray
-    cells: np.ndarray | None = None
+    trials: np.ndarray | None = None
     less_is_better: bool = False
 
     @property
@@ -119,7 +119,7 @@ class HeatMap:
             "firstValues": [shown_number(value) for value in self.first_values],
             "secondValues": [shown_number(value) for value in self.second_values],
             "means": self.means.T,
-            "cells": None if self.cells is None else self.cells.T,
+            "trials": None if self.trials is None else self.trials.T,
             "lowest": self.lowest,
             "best": self.best,
         }
@@ -142,11 +142,11 @@ class SweepGroup:
 
 @dataclass(frozen=True, eq=False)
 class SweepSection(Section):
-    """All cells of a sweep, compared by one ``measure``.
+    """All trials of a sweep, compared by one ``measure``.
 
     ``choices`` are the best settings as in best.json, with ``notes`` and ``rules`` on how they
-    were made. ``columns`` maps a setting to its value in every cell; ``group_of`` is the position
-    of every cell's group. ``scores`` (cells, 3) and ``curves`` (cells, 3, points) have mean, low
+    were made. ``columns`` maps a setting to its value in every trial; ``group_of`` is the position
+    of every trial's group. ``scores`` (trials, 3) and ``curves`` (trials, 3, points) have mean, low
     and high, NaN where a run diverged; curves are at the ``positions`` (points,).
     """
 

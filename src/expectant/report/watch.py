@@ -131,15 +131,15 @@ def find_scene(domain: str, agent: str | None = None) -> Scene:
         return Scene(world, features, _make(agent or "lookahead", Agent), episodes, steps)
     from expectant.experiments.config_file import read_config
 
-    cells = {
-        cell.agent_key: cell for cell in reversed(read_config(Path(domain), trust=True).cells())
+    trials = {
+        trial.agent_key: trial for trial in reversed(read_config(Path(domain), trust=True).trials())
     }
-    name = list(cells)[-1] if agent is None else agent
-    if name not in cells:
-        raise ValueError(f"--agent: unknown {name!r}" + near_miss(name, list(cells)))
-    cell = cells[name]
-    lengths = cell.episodes or None, cell.steps or None
-    return Scene(cell.domain, cell.features, cell.agent, *lengths, cell.step_limit)
+    name = list(trials)[-1] if agent is None else agent
+    if name not in trials:
+        raise ValueError(f"--agent: unknown {name!r}" + near_miss(name, list(trials)))
+    trial = trials[name]
+    lengths = trial.episodes or None, trial.steps or None
+    return Scene(trial.domain, trial.features, trial.agent, *lengths, trial.step_limit)
 
 
 def _make(name: str, base: type) -> Any:

@@ -70,7 +70,7 @@ def figure_name(figure: str) -> str:
 
 
 def setting_name(setting: str) -> str:
-    """A column of the table of cells as people would call it: agent.value_step, value step.
+    """A column of the table of trials as people would call it: agent.value_step, value step.
 
     >>> setting_name("agent.model.step")
     'model step'

@@ -41,7 +41,7 @@ def find_agents(reading: Reading) -> frozenset[str]:
     """Find the agents of figure 5 to which the options make a difference."""
     agents: set[str] = set()
     for figure in filter(reading.concerns, FIGURES):
-        changed = [STUDY.experiments[figure].changed(o.changes).cells() for o in reading.options]
+        changed = [STUDY.experiments[figure].changed(o.changes).trials() for o in reading.options]
         for first, *others in zip(*changed, strict=True):
             if any(other.identity() != first.identity() for other in others):
                 agents.add(first.agent_key)

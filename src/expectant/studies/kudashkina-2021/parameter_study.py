@@ -35,10 +35,10 @@ CLOSE = 1.5  # factor below which two values of a grid tell nothing new
 Steps = dict[str, float]
 
 
-def largest_step(name: str, cell: Trial) -> float:
+def largest_step(name: str, trial: Trial) -> float:
     """The step that removes an error at once, beyond which it overshoots; a policy's has none."""
-    active = cell.features.shape(cell.domain).active
-    return 1.0 if name == "policy_step" else 1.0 / (active * factor_of(name, cell.agent))
+    active = trial.features.shape(trial.domain).active
+    return 1.0 if name == "policy_step" else 1.0 / (active * factor_of(name, trial.agent))
 
 
 def factor_of(name: str, agent: Any) -> float:
@@ -55,31 +55,32 @@ def with_steps(agent: Any, steps: Steps) -> Any:
     return agent.replace(**changed)
 
 
-def list_settings(cell: Trial) -> list[Steps]:
+def list_settings(trial: Trial) -> list[Steps]:
     """List the printed step sizes of an agent, then all others of the grid."""
-    names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(cell.agent, n)]
-    names += ["model_step"] if getattr(cell.agent, "model", None) == "expectation" else []
-    agent: Any = cell.agent
+    names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(trial.agent, n)]
+    names += ["model_step"] if getattr(trial.agent, "model", None) == "expectation" else []
+    agent: Any = trial.agent
     printed = {name: getattr(agent, name).step / factor_of(name, agent) for name in names}
     grid = COARSE if len(names) > 2 else GRID
-    largest = [largest_step(name, cell) for name in names]
+    largest = [largest_step(name, trial) for name in names]
     values = [(*grid, last) if last > CLOSE * grid[-1] else grid for last in largest]
     settings = [dict(zip(names, row, strict=True)) for row in product(*values)]
     return [printed, *(steps for steps in settings if steps != printed)]
 
 
-def is_at_edge(name: str, value: float, settings: list[Steps], cell: Trial) -> bool:
+def is_at_edge(name: str, value: float, settings: list[Steps], trial: Trial) -> bool:
     """True if there may be better steps beyond an end of the grid."""
     tried = [steps[name] for steps in settings]
-    useful = name == "policy_step" or CLOSE * value <= largest_step(name, cell)
+    useful = name == "policy_step" or CLOSE * value <= largest_step(name, trial)
     return value == min(tried) or (value == max(tried) and useful)
 
 
-def run_agents(cell: Trial, agents: dict[str, Any], runs: int, out: Path) -> ex.analysis.Panel:
-    """Run agents in the domain, features and length of a cell, as one sweep."""
+def run_agents(trial: Trial, agents: dict[str, Any], runs: int, out: Path) -> ex.analysis.Panel:
+    """Run agents in the domain, features and length of a trial, as one sweep."""
     sweep = ex.Sweep(
-        name=cell.experiment, domain=cell.domain, features=cell.features, agents=agents, runs=runs,
-        episodes=cell.episodes, bin=cell.bin, seed=cell.seed, step_limit=cell.step_limit,
+        name=trial.experiment, domain=trial.domain, features=trial.features, agents=agents,
+        runs=runs, episodes=trial.episodes, bin=trial.bin, seed=trial.seed,
+        step_limit=trial.step_limit,
     )  # fmt: skip
     (panel,) = sweep.run(out).panels()
     return panel
@@ -91,39 +92,39 @@ def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> n
     return np.stack([curve.mean(axis=1) for curve in curves])
 
 
-def tune(cells: list[Trial], named_set: str, runs: int, out: Path) -> list[dict[str, Any]]:
+def tune(trials: list[Trial], named_set: str, runs: int, out: Path) -> list[dict[str, Any]]:
     """Choose the best setting of every agent of a panel, and compare it with the printed one."""
-    settings = {cell.agent_key: list_settings(cell) for cell in cells}
+    settings = {trial.agent_key: list_settings(trial) for trial in trials}
     described = {
-        f"{cell.agent_key} {number}": with_steps(cell.agent, steps)
-        for cell in cells
-        for number, steps in enumerate(settings[cell.agent_key])
+        f"{trial.agent_key} {number}": with_steps(trial.agent, steps)
+        for trial in trials
+        for number, steps in enumerate(settings[trial.agent_key])
     }
-    panel = run_agents(cells[0], described, runs, out / "grid")
+    panel = run_agents(trials[0], described, runs, out / "grid")
     means = {
         key: setting_means(mean_returns(panel, [f"{key} {n}" for n, _ in enumerate(tried)]))
         for key, tried in settings.items()
     }
     pairs = {key: [f"{key} 0", f"{key} {pick(means[key])}"] for key in settings}
     compared = {name: described[name] for pair in pairs.values() for name in pair}
-    panel = run_agents(cells[0], compared, runs + FRESH, out / "fresh")
+    panel = run_agents(trials[0], compared, runs + FRESH, out / "fresh")
     choices = []
-    for cell in cells:
-        key, margin = cell.agent_key, MARGINS.get(cell.experiment, 0.2)
+    for trial in trials:
+        key, margin = trial.agent_key, MARGINS.get(trial.experiment, 0.2)
         tried, best = settings[key], settings[key][pick(means[key])]
         printed, other = mean_returns(panel, pairs[key], runs)
         behind = ex.analysis.find(printed - other, ex.analysis.Statement(AT_LEAST, 0.0, margin))
         choices.append({
-            "set": named_set, "figure": cell.experiment, "panel": cell.panel, "agent": key,
-            "label": cell.label, "printed": tried[0], "best": best,
-            "at_edge": [n for n, value in best.items() if is_at_edge(n, value, tried, cell)],
+            "set": named_set, "figure": trial.experiment, "panel": trial.panel, "agent": key,
+            "label": trial.label, "printed": tried[0], "best": best,
+            "at_edge": [n for n, value in best.items() if is_at_edge(n, value, tried, trial)],
             "rank": 1 + int((means[key] > means[key][0]).sum()), "tried": len(tried),
             "printed_return": round(float(printed.mean()), 4),
             "best_return": round(float(other.mean()), 4),
             "behind": [round(x, 4) for x in (behind.effect, behind.low, behind.high)],
             "margin": margin, "verdict": behind.outcome, "finding": behind,
         })  # fmt: skip
-        print(f"{named_set} {cell.experiment} {cell.label}: printed {tried[0]}, best {best}")
+        print(f"{named_set} {trial.experiment} {trial.label}: printed {tried[0]}, best {best}")
     return choices
 
 
@@ -136,15 +137,15 @@ def main() -> None:
     choices, panels, verdicts = [], [], []
     figures = asked.figure or [name for name in STUDY.figures if name not in STUDY.only]
     for figure, named_set in product(figures, STUDY.sets):
-        cells, out = STUDY.experiment(figure, named_set).cells(), asked.out / figure / named_set
-        episodes, width = min(EPISODES, cells[0].episodes), min(EPISODES, cells[0].bin)
-        for panel in dict.fromkeys(cell.panel for cell in cells):
-            short = [replace(c, episodes=episodes, bin=width) for c in cells if c.panel == panel]
+        trials, out = STUDY.experiment(figure, named_set).trials(), asked.out / figure / named_set
+        episodes, width = min(EPISODES, trials[0].episodes), min(EPISODES, trials[0].bin)
+        for panel in dict.fromkeys(trial.panel for trial in trials):
+            short = [replace(c, episodes=episodes, bin=width) for c in trials if c.panel == panel]
             choices += tune(short, named_set, asked.runs, out / (panel or "panel"))
         if figure in AT_BEST:  # figures of one panel
-            best = {choice["agent"]: choice["best"] for choice in choices[-len(cells) :]}
-            agents = {c.agent_key: with_steps(c.agent, best[c.agent_key]) for c in cells}
-            found = run_agents(cells[0], agents, asked.runs + FRESH, out / "best")
+            best = {choice["agent"]: choice["best"] for choice in choices[-len(trials) :]}
+            agents = {c.agent_key: with_steps(c.agent, best[c.agent_key]) for c in trials}
+            found = run_agents(trials[0], agents, asked.runs + FRESH, out / "best")
             fresh = {key: curve[asked.runs :] for key, curve in found.curves.items()}
             panels.append(replace(found, reading=named_set, curves=fresh))
     for named_set in STUDY.sets:

@@ -1,4 +1,4 @@
-// The page of a sweep: curves of chosen cells, sensitivity, heat maps and a table of all cells.
+// The page of a sweep: curves of chosen trials, sensitivity, heat maps and a table of all trials.
 const MANY_VALUES = 30;  // of a setting, from which on markers and gaps would only clutter
 const MOST_ROWS = 300;   // of the table that are in the document
 const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
@@ -18,20 +18,20 @@ const drawSensitivity = (chart) => {
 };
 
 // ---- two settings
-const drawHeat = ({ first, second, firstValues: x, secondValues: y, means: z, cells, lowest, best }, toggle) => {
+const drawHeat = ({ first, second, firstValues: x, secondValues: y, means: z, trials, lowest, best }, toggle) => {
   const plot = byId("heat-plot");
   const ordered = (names) => ({
     type: "category", showgrid: false, categoryorder: "array", categoryarray: names, nticks: 12, range: [-0.5, names.length - 0.5],
   });
-  const fields = z.flatMap((row, j) => row.map((value, i) => ({ x: x[i], y: y[j], value, cell: cells[j][i] })));
+  const fields = z.flatMap((row, j) => row.map((value, i) => ({ x: x[i], y: y[j], value, trial: trials[j][i] })));
   const ranked = fields.filter(({ value }) => value !== null).sort((a, b) => Math.abs(a.value - best) - Math.abs(b.value - best));
   const marks = (some, marker) => ({ x: some.map((field) => field.x), y: some.map((field) => field.y),
-    customdata: some.map(({ cell }) => cell), type: "scatter", mode: "markers", hoverinfo: "skip", cliponaxis: false, marker });
+    customdata: some.map(({ trial }) => trial), type: "scatter", mode: "markers", hoverinfo: "skip", cliponaxis: false, marker });
   Plotly.newPlot(plot, [
-    { type: "heatmap", x, y, z, customdata: cells, colorscale: "Viridis", zmin: lowest, zmax: z.flat().reduce((most, value) => Math.max(most, value ?? -Infinity), -Infinity),
+    { type: "heatmap", x, y, z, customdata: trials, colorscale: "Viridis", zmin: lowest, zmax: z.flat().reduce((most, value) => Math.max(most, value ?? -Infinity), -Infinity),
       colorbar: { thickness: 14, outlinewidth: 0 }, xgap: x.length < MANY_VALUES ? 1 : 0, ygap: y.length < MANY_VALUES ? 1 : 0,
       hovertemplate: "%{x}, %{y}: %{z:.4g}<extra></extra>" },
-    marks(fields.filter(({ value, cell }) => value === null && cell >= 0), { symbol: "x-thin", size: 9, line: { color: "#8a2f00", width: 2 } }),
+    marks(fields.filter(({ value, trial }) => value === null && trial >= 0), { symbol: "x-thin", size: 9, line: { color: "#8a2f00", width: 2 } }),
     marks(ranked.slice(0, 1), { symbol: "circle-open", size: 16, color: "#D55E00", line: { width: 2.5 } }),
   ], layout({ hovermode: "closest", plot_bgcolor: "#eee", xaxis: axis(first, ordered(x)), yaxis: axis(second, ordered(y)) }), config);
   plot.on("plotly_click", ({ points }) => { if (points[0].customdata >= 0) toggle(points[0].customdata); });
@@ -39,18 +39,18 @@ const drawHeat = ({ first, second, firstValues: x, secondValues: y, means: z, ce
 
 for (const sweep of sectionsOf("sweepsection")) {
   const scores = unpack(sweep.scores), curves = unpack(sweep.curves), points = sweep.positions.length;
-  const group = (cell) => sweep.groups[sweep.groupOf[cell]];
+  const group = (trial) => sweep.groups[sweep.groupOf[trial]];
   const chosen = new Set(sweep.best.slice(0, 8));
 
-  // ---- curves: a cell has the colour of its agent, further ones of the same agent other dashes
-  const part = (cell, n) => Array.from(curves.subarray((3 * cell + n) * points, (3 * cell + n + 1) * points),
+  // ---- curves: a trial has the colour of its agent, further ones of the same agent other dashes
+  const part = (trial, n) => Array.from(curves.subarray((3 * trial + n) * points, (3 * trial + n + 1) * points),
     (value) => (Number.isNaN(value) ? null : value));
   const drawCurves = () => {
     const count = {};
-    const drawn = [...chosen].map((cell) => {
-      const { key } = group(cell), nth = count[key] = (count[key] ?? -1) + 1;
-      const style = { ...palette[key], name: sweep.ids[cell], ...(nth ? { dash: DASHES[nth % DASHES.length] } : {}) };
-      return [sweep.positions, { mean: part(cell, 0), low: part(cell, 1), high: part(cell, 2) }, style, { cell }];
+    const drawn = [...chosen].map((trial) => {
+      const { key } = group(trial), nth = count[key] = (count[key] ?? -1) + 1;
+      const style = { ...palette[key], name: sweep.ids[trial], ...(nth ? { dash: DASHES[nth % DASHES.length] } : {}) };
+      return [sweep.positions, { mean: part(trial, 0), low: part(trial, 1), high: part(trial, 2) }, style, { trial }];
     });
     const traces = curveTraces(drawn).map((trace) => ({ ...trace, showlegend: trace.meta.part === "line" }));
     Plotly.newPlot(byId("curve-plot"), traces, curveLayout(sweep, {
@@ -58,8 +58,8 @@ for (const sweep of sectionsOf("sweepsection")) {
       rest: { showlegend: true, legend: { orientation: "h", y: -0.18 } },
     }), config);
   };
-  const toggle = (cell) => {
-    if (!chosen.delete(cell)) chosen.add(cell);
+  const toggle = (trial) => {
+    if (!chosen.delete(trial)) chosen.add(trial);
     drawCurves();
     drawRows();
   };
@@ -70,13 +70,13 @@ for (const sweep of sectionsOf("sweepsection")) {
     return typeof value === "number" ? String(Number(value.toPrecision(4))).replace(/^-/, "−") : String(value);
   };
   const columns = [
-    ["agent", (cell) => palette[group(cell).key].name],
-    ...(sweep.groups.some(({ problem }) => problem) ? [["in", (cell) => group(cell).problem]] : []),
-    ...sweep.columns.map(({ name, values }) => [name.replace(/^agent\./, ""), (cell) => values[cell]]),
-    ...["value", "low", "high"].map((name, n) => [name, (cell) => scores[3 * cell + n]]),
+    ["agent", (trial) => palette[group(trial).key].name],
+    ...(sweep.groups.some(({ problem }) => problem) ? [["in", (trial) => group(trial).problem]] : []),
+    ...sweep.columns.map(({ name, values }) => [name.replace(/^agent\./, ""), (trial) => values[trial]]),
+    ...["value", "low", "high"].map((name, n) => [name, (trial) => scores[3 * trial + n]]),
   ];
-  const texts = sweep.ids.map((id, cell) => [id, ...columns.map(([, value]) => show(value(cell)))].join(" ").toLowerCase());
-  const body = byId("cell-table").createTBody();
+  const texts = sweep.ids.map((id, trial) => [id, ...columns.map(([, value]) => show(value(trial)))].join(" ").toLowerCase());
+  const body = byId("trial-table").createTBody();
   let order = null, down = true;
   const compare = (a, b) => {
     const [first, second] = [order(a), order(b)], unknown = (value) => value === null || Number.isNaN(value);
@@ -86,23 +86,23 @@ for (const sweep of sectionsOf("sweepsection")) {
   };
   const drawRows = () => {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = [...sweep.ids.keys()].filter((cell) => words.every((word) => texts[cell].includes(word)));
+    const found = [...sweep.ids.keys()].filter((trial) => words.every((word) => texts[trial].includes(word)));
     if (order) found.sort(compare);
-    byId("count").textContent = `${found.length.toLocaleString("en")} of ${sweep.ids.length.toLocaleString("en")} cells`
+    byId("count").textContent = `${found.length.toLocaleString("en")} of ${sweep.ids.length.toLocaleString("en")} trials`
       + (found.length > MOST_ROWS ? `, the first ${MOST_ROWS} are shown` : "");
-    body.replaceChildren(...found.slice(0, MOST_ROWS).map((cell) => {
+    body.replaceChildren(...found.slice(0, MOST_ROWS).map((trial) => {
       const row = document.createElement("tr");
-      row.setAttribute("aria-selected", chosen.has(cell));
+      row.setAttribute("aria-selected", chosen.has(trial));
       for (const [, value] of columns) {
         const field = row.insertCell();
-        field.textContent = show(value(cell));
-        if (value(cell) === null || typeof value(cell) === "number") field.className = "right";
+        field.textContent = show(value(trial));
+        if (value(trial) === null || typeof value(trial) === "number") field.className = "right";
       }
-      row.addEventListener("click", () => toggle(cell));
+      row.addEventListener("click", () => toggle(trial));
       return row;
     }));
   };
-  const head = byId("cell-table").createTHead().insertRow();
+  const head = byId("trial-table").createTHead().insertRow();
   for (const [name, value] of columns) {
     const field = document.createElement("th"), button = document.createElement("button");
     button.type = "button";
@@ -127,8 +127,8 @@ for (const sweep of sectionsOf("sweepsection")) {
   if (map) drawMap();
   map?.addEventListener("change", drawMap);
   document.querySelectorAll(".to-curve").forEach((button) => button.addEventListener("click", () => {
-    const cell = sweep.ids.indexOf(button.dataset.cell);
-    if (!chosen.has(cell)) toggle(cell);
+    const trial = sweep.ids.indexOf(button.dataset.trial);
+    if (!chosen.has(trial)) toggle(trial);
     byId("curve-plot").scrollIntoView();
   }));
 }
