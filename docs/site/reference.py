@@ -25,7 +25,7 @@ MODULES = {
     "exact": "Exact answers",
     "analysis": "Statistics",
     "diagnostics": "Diagnostics",
-    "updates": "Published updates",
+    "core.updates": "Published updates",
     "extend": "Components of your own",
 }
 PARTLY = (expectant, extend)  # whose verbs have a page of their own
