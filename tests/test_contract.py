@@ -41,7 +41,7 @@ from expectant.core.verbs import (
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.jit.compile import kernel_for
-from expectant.options.repertoire import Repertoire
+from expectant.options.option_set import Repertoire
 from expectant.step_sizes import StepSize
 
 CORRIDOR = ex.Corridor(cells=5, slip=0.2)

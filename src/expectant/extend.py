@@ -15,7 +15,7 @@ from expectant.agents.action_selection import *
 from expectant.agents.centering import *
 from expectant.agents.planner import *
 from expectant.agents.planning_agent import *
-from expectant.agents.planning_update import *
+from expectant.agents.planning_updates import *
 from expectant.checks import errors as mistakes
 from expectant.checks.errors import *
 from expectant.core import config, rules, updates, verbs

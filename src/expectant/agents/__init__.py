@@ -7,7 +7,7 @@ from expectant.agents.lookahead import Lookahead
 from expectant.agents.network_values import NetworkValues
 from expectant.agents.paper import Interpretation
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.agents.planning_update import GTD2, Gradient, Levi, PlanningUpdate
+from expectant.agents.planning_updates import GTD2, Gradient, Levi, PlanningUpdate
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning

@@ -10,7 +10,7 @@ from expectant.agents.action_selection import draw_from
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
 from expectant.agents.planning_agent import UPDATE, PlanningAgent
-from expectant.agents.planning_update import PlanningUpdate
+from expectant.agents.planning_updates import PlanningUpdate
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext
 from expectant.core.memory import zeros

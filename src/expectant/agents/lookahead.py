@@ -8,7 +8,7 @@ from expectant.agents.action_selection import epsilon_greedy, write_epsilon_gree
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
-from expectant.agents.planning_update import Levi
+from expectant.agents.planning_updates import Levi
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Values
 from expectant.core.rules import Rule, one_of

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from expectant.agents.planning_update import UPDATES
+from expectant.agents.planning_updates import UPDATES
 from expectant.backups import Rollout
 from expectant.core.config import Config, hint, parameter
 from expectant.core.interfaces import Agent, Backups

@@ -16,7 +16,7 @@ from expectant.agents.paper import (
     build_paper_agent,
 )
 from expectant.agents.planner import Planner, rollout_part
-from expectant.agents.planning_update import UPDATES, Levi, PlanningUpdate
+from expectant.agents.planning_updates import UPDATES, Levi, PlanningUpdate
 from expectant.backups import NAMED, Rollout
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext, Model, Option
@@ -31,7 +31,7 @@ from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
-from expectant.options.repertoire import REPERTOIRE, Repertoire
+from expectant.options.option_set import REPERTOIRE, Repertoire
 from expectant.step_sizes import Autostep, StepSize, adapts
 
 __all__ = [

@@ -29,7 +29,7 @@ from expectant.engine.driver import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
 from expectant.features.discrete import RandomBinary
-from expectant.options.repertoire import Repertoire
+from expectant.options.option_set import Repertoire
 
 
 @dataclass(frozen=True)

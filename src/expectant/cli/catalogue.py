@@ -10,7 +10,7 @@ from expectant.backups import NAMED
 from expectant.core.config import KINDS, OPTIONS, Config, near_miss, parameters_of
 from expectant.core.extras import MissingExtra
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
-from expectant.options.repertoire import Repertoire
+from expectant.options.option_set import Repertoire
 from expectant.step_sizes import StepSize
 
 GROUPS: dict[str, type[Config] | tuple[type[Config], ...]] = {

@@ -1,8 +1,8 @@
 """Options: courses of action, given or learned, to plan and act with."""
 
 from expectant.core.interfaces import Option
-from expectant.options.fixed import BestOption, OneStep, TableOption
-from expectant.options.repertoire import Repertoire
+from expectant.options.tabular import BestOption, OneStep, TableOption
+from expectant.options.option_set import Repertoire
 from expectant.options.subtasks import RewardRespecting, ShortestPath
 
 __all__ = [
