@@ -303,7 +303,7 @@ def options() -> dict[str, Times]:
         some = tuple(ex.options.BestOption(state) for state in range(count))
         for name, more in (("given", {"models": "exact"}), ("learned", {"step": 0.01})):
             tell(f"{count} options with {name} models")
-            changed = agent.replace(options=ex.options.Repertoire(some, **more)) if some else agent
+            changed = agent.replace(options=ex.options.OptionSet(some, **more)) if some else agent
             measures[name][str(count)] = measurement(ex.domains.TwoRooms(), ex.OneHot(), changed)
             measures[name][str(count)]()  # compiles
     return {name: interleave(each, scaled(25)) for name, each in measures.items()}

@@ -23,14 +23,14 @@ straight = ex.options.TableOption(
 # to the door without falling into pits: learned by the agent as it goes
 careful = ex.options.RewardRespecting(feature=DOOR, bonus=1.0, step=0.2, policy_step=0.2)
 
-REPERTOIRES = {
+OPTION_SETS = {
     "actions only": None,
-    "straight on": ex.options.Repertoire((straight,)),
-    "around the pits, learned": ex.options.Repertoire((careful,), step=0.2, acting="committed"),
+    "straight on": ex.options.OptionSet((straight,)),
+    "around the pits, learned": ex.options.OptionSet((careful,), step=0.2, acting="committed"),
 }
 
 if __name__ == "__main__":
-    for name, options in REPERTOIRES.items():
+    for name, options in OPTION_SETS.items():
         agent = ex.Lookahead(discount=0.97, options=options)
         result = ex.run(ROOMS, ex.OneHot(), agent, episodes=60, runs=10, step_limit=500)
         print(

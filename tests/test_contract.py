@@ -41,7 +41,7 @@ from expectant.core.verbs import (
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.jit.compile import kernel_for
-from expectant.options.option_set import Repertoire
+from expectant.options.option_set import OptionSet
 from expectant.step_sizes import StepSize
 
 CORRIDOR = ex.Corridor(cells=5, slip=0.2)
@@ -78,9 +78,7 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "reward_respecting": ex.options.RewardRespecting(2, trace=0.5),
     "shortest_path": ex.options.ShortestPath(2),
     "table_option": ex.options.TableOption((1,) * 5, (0.25,) * 5),
-    "repertoire": ex.options.Repertoire(
-        (ex.options.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5
-    ),
+    "option_set": ex.options.OptionSet((ex.options.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5),
     "fixed": ex.step_sizes.Fixed(0.5, per="feature"),
     "decaying": ex.step_sizes.Decaying(0.5, per="feature", bounded=False),
     # small enough to be full and to wrap around
@@ -133,8 +131,8 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
         agent = ex.Lookahead.paper(0.1, planning_steps=2, backups=component)
     elif isinstance(component, Values):
         agent = ex.Lookahead.paper(0.1, values=component, planning_steps=2)
-    elif isinstance(component, Option | Repertoire):
-        options = component if isinstance(component, Repertoire) else (component,)
+    elif isinstance(component, Option | OptionSet):
+        options = component if isinstance(component, OptionSet) else (component,)
         agent = ex.Lookahead.paper(0.1, options=options, discount=0.9, planning_steps=2)
     elif isinstance(component, PlanningUpdate):
         agent = ex.Lookahead(planning_update=component, planning_steps=2)
@@ -222,7 +220,7 @@ def test_domains_keep_their_promises(component):
     assert (seen.mdp_pairs is None) == (component.mdp() is None)
 
 
-@every(Features, Model, Backups, Values, Agent, StepSize, Option, Repertoire)
+@every(Features, Model, Backups, Values, Agent, StepSize, Option, OptionSet)
 def test_components_keep_their_promises(component):
     """Every call is checked; the same seed gives the same bits; two builds share no array."""
     domain, features, agent = compose(component)
@@ -230,7 +228,7 @@ def test_components_keep_their_promises(component):
 
 
 NEED_A_DOMAIN = (  # which a learner does not have
-    ex.models.ExactExpectation, ex.models.ExactEpisodic, ex.models.TrueModel, ex.options.TableOption, ex.options.BestOption, Repertoire,
+    ex.models.ExactExpectation, ex.models.ExactEpisodic, ex.models.TrueModel, ex.options.TableOption, ex.options.BestOption, OptionSet,
     ex.backups.AllStates, ex.backups.AllPairs,
 )  # fmt: skip
 
@@ -413,7 +411,7 @@ LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of val
     "cached_policy": ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=2, epsilon=0.05, interpretation=ex.Interpretation(entropy=0.1)),
     "freeze_after": EXAMPLES["freeze_after"],
     "planning_only": EXAMPLES["planning_only"],
-    "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.options.Repertoire(
+    "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.options.OptionSet(
             (ex.options.TableOption((1,) * 9, (0.25,) * 9), ex.options.RewardRespecting(2, trace=0.5)),
             models="universal", trace=0.5, acting="committed",
         )),

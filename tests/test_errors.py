@@ -86,7 +86,7 @@ AGENTS = [
     ("ex.QPlanning.paper(0.1, backups='seen', interpretation=ex.Interpretation(stored_action=True))", "stored_action needs stored transitions"),
     ("ex.Lookahead(0.1, backups='sampler', model='true')", "looks up the environment's own state, which backups="),
     ("ex.Lookahead(0.1, backups='mg', model='network')", "plans from single features, which needs a model that"),
-    ("ex.Lookahead(0.1, backups='mg', options=ex.options.Repertoire((ex.options.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "exact models need the environment's own state"),
+    ("ex.Lookahead(0.1, backups='mg', options=ex.options.OptionSet((ex.options.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "exact models need the environment's own state"),
     ("ex.CachedValues.paper(0.1)", "CachedValues.paper: needs action_step"),
     ("ex.DynaQ(0.1, backups=ex.backups.SeenStates())", "DynaQ: backups must store transitions"),
     ("ex.DynaQ(0.1, bonus=0.1, backups='prioritized')", "needs the age of every pair"),
@@ -116,7 +116,7 @@ OPTIONS = [
     ("run(ex.Lookahead(0.1, options=(ex.options.TableOption((0, 1), (0, 0)),)), ex.Corridor(4))", "must be for 4 states and 2 actions"),
     ("ex.options.BestOption(99).table(ex.domains.TwoRooms())", "state=99 must be one of a finite MDP"),
     ("ex.options.RewardRespecting(3).build(Built(ex.Corridor(3), ex.OneHot()).setting)", "feature must be below 3, got 3"),
-    ("ex.options.Repertoire((ex.options.ShortestPath(1),), models='exact')", "needs options that are given"),
+    ("ex.options.OptionSet((ex.options.ShortestPath(1),), models='exact')", "needs options that are given"),
 ]
 MODELS_AND_BACKUPS = [
     ("ex.models.Distribution(states=0)", "states must be a whole number, 1 or more, got 0"),

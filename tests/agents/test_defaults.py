@@ -36,7 +36,7 @@ OTHER: dict[str, Any] = {
     "model": "sparse",
     "backups": ex.backups.Replay(10),
     "planning_update": "gtd2",
-    "options": ex.options.Repertoire([ex.options.OneStep(0)]),
+    "options": ex.options.OptionSet([ex.options.OneStep(0)]),
     "values": ex.agents.NetworkValues(),
 }
 

@@ -112,7 +112,7 @@ def test_planning_counts_the_discount_once():
 
 
 def test_exact_models_are_the_exact_ones():
-    options = ex.options.Repertoire((TO_THE_RIGHT, HALF), models="exact")
+    options = ex.options.OptionSet((TO_THE_RIGHT, HALF), models="exact")
     b = Equipped(
         ex.Lookahead.paper(0.5, model="exact", discount=0.5, options=options, backups="all")
     )
@@ -130,7 +130,7 @@ def test_exact_models_are_those_of_the_phase():
     rewards = np.array([1.0, 4.0])[:, None, None, None] * np.ones((2, 1, 2, 1))
     ends = np.full((1, 2, 1), -1)
     domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards, ends, switch_every=1)
-    options = ex.options.Repertoire((ex.options.TableOption((RIGHT,), (0.5,)),), models="exact")
+    options = ex.options.OptionSet((ex.options.TableOption((RIGHT,), (0.5,)),), models="exact")
     b = Equipped(ex.Lookahead.paper(0.5, model="exact", options=options, backups="all"), domain)
     model = b.agent.agent.planner.model
     for episode, paid in ((0, 1.0), (1, 4.0), (2, 1.0)):
@@ -141,7 +141,7 @@ def test_exact_models_are_those_of_the_phase():
 def test_planning_with_options_ends_in_the_optimal_values():
     domain = ex.domains.TwoRooms()
     best = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99)
-    options = ex.options.Repertoire(
+    options = ex.options.OptionSet(
         (ex.options.TableOption(best.policy, best.stop),), models="exact"
     )
     agent = ex.Lookahead.paper(
@@ -216,7 +216,7 @@ def test_a_softmax_is_noted_with_what_explores():
 
 
 def test_a_committed_agent_goes_on_until_the_option_stops():
-    options = ex.options.Repertoire((TO_THE_RIGHT,), acting="committed")
+    options = ex.options.OptionSet((TO_THE_RIGHT,), acting="committed")
     b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.0, options=options))
     prefer_the_option(b)
     assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
@@ -229,7 +229,7 @@ def test_a_committed_agent_goes_on_until_the_option_stops():
 
 
 def test_a_committed_agent_still_explores():
-    options = ex.options.Repertoire((TO_THE_RIGHT,), acting="committed")
+    options = ex.options.OptionSet((TO_THE_RIGHT,), acting="committed")
     b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.5, options=options))
     b.agent.active[0] = 0
 
@@ -253,7 +253,7 @@ def test_an_agent_may_plan_with_options_and_act_without():
     """ε = 0.5 over the two actions alone, however good the option is."""
     b = Equipped(
         ex.Lookahead.paper(
-            0.1, epsilon=0.5, options=ex.options.Repertoire((HALF,), acting="actions")
+            0.1, epsilon=0.5, options=ex.options.OptionSet((HALF,), acting="actions")
         )
     )
     prefer_the_option(b)

@@ -50,7 +50,7 @@ class World(Built):
         self.stops = rng.random((count, states))
         options = tuple(map(ex.options.TableOption, self.policies, self.stops))
         given = {"options": options, "step": 0.25, "bounded": False, **changes}
-        agent = ex.Lookahead.paper(0.1, discount=GAMMA, options=ex.options.Repertoire(**given))
+        agent = ex.Lookahead.paper(0.1, discount=GAMMA, options=ex.options.OptionSet(**given))
         self.agent = agent.build_agent(self.setting)
         self.choices = self.agent.agent.planner.model
         self.behaviour = rng.dirichlet(np.full(2, 3.0), size=states)
@@ -135,7 +135,7 @@ def test_learned_models_converge_to_the_exact_ones(trace, seed):
     successors[rng.integers(4), rng.integers(2)] = -1
     mdp = ex.FiniteMDP(np.ones((4, 2, 1)), rng.normal(size=(4, 2)), successors, endless=True)
     policy, stop = rng.integers(0, 2, size=4), rng.random(4)
-    options = ex.options.Repertoire(
+    options = ex.options.OptionSet(
         (ex.options.TableOption(policy, stop),), step=0.5, trace=trace, bounded=False
     )
     b = Built(mdp, ex.OneHot())
@@ -165,7 +165,7 @@ def test_two_steps_by_hand():
     """ρ = 2, α = 1/4, γ = 1/2, λ = 1/2; to the right along three cells, stopping with 1/2."""
     line = ex.Corridor(cells=3, slip=0.0)
     b = Built(line, ex.OneHot())
-    options = ex.options.Repertoire(
+    options = ex.options.OptionSet(
         (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), step=0.25, trace=0.5, bounded=False
     )
     choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
@@ -191,7 +191,7 @@ def test_two_steps_by_hand():
 def test_visits_are_learned_along_the_same_trace_by_hand():
     """ρ = 2, α = 1/4, γ = 1/2, λ = 1/2, β = 1/2: what was visited is the state and a quarter of U."""
     b = Built(ex.Corridor(cells=3, slip=0.0), ex.OneHot())
-    options = ex.options.Repertoire(
+    options = ex.options.OptionSet(
         (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
         bounded=False,
     )  # fmt: skip
@@ -211,7 +211,7 @@ def test_a_bounded_update_goes_to_its_target_and_no_further():
     line = ex.Corridor(cells=3, slip=0.0)
     b = Built(line, ex.OneHot())
     for bounded, expected in ((True, -1.0), (False, -4.0)):
-        options = ex.options.Repertoire(
+        options = ex.options.OptionSet(
             (ex.options.TableOption((1, 1, 1), (0.5,) * 3),), step=0.1, bounded=bounded
         )
         choices = choices_of(ex.Lookahead.paper(0.1, options=options), b)
@@ -230,7 +230,7 @@ def test_durations_are_counted_in_steps_where_nothing_is_discounted():
     line = ex.Corridor(cells=3, slip=0.0)
     right = ex.options.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
     b = Built(line, ex.OneHot())
-    agent = ex.Lookahead.paper(0.1, discount=1.0, options=ex.options.Repertoire((right,), step=1.0))
+    agent = ex.Lookahead.paper(0.1, discount=1.0, options=ex.options.OptionSet((right,), step=1.0))
     choices = choices_of(agent, b)
     for state, successor in ((2, None), (1, 2), (0, 1)):
         seen = b.transition(state, 1, -1.0, successor)
@@ -269,7 +269,7 @@ def test_learning_sees_states_through_their_features():
     b = Built(line, ex.RandomBinary(6, 3))
     option = ex.options.TableOption((1,) * 5, (0.25,) * 5)
     # 0.3 of three active features is 0.1 of each
-    options = ex.options.Repertoire((option,), step=0.3, trace=0.5, bounded=False)
+    options = ex.options.OptionSet((option,), step=0.3, trace=0.5, bounded=False)
     choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, rng = choices.extended, np.random.default_rng(0)
     models.rows[0, :, :6], models.rewards[0, :6] = rng.normal(size=(6, 6)), rng.normal(size=6)
@@ -289,7 +289,7 @@ def test_the_rate_is_charged_for_every_step_of_an_option_but_the_one_that_who_as
     """To the right until the last cell, γ = 1/2: from cell 0 it takes 1 + 1/2 and pays −1.5."""
     domain = ex.Corridor(cells=3, slip=0.0)
     right = ex.options.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
-    options = ex.options.Repertoire((right,), models="exact")
+    options = ex.options.OptionSet((right,), models="exact")
     agent = ex.Lookahead.paper(0.1, model="exact", discount=0.5, centering=0.2, options=options)
     b = Built(domain, ex.OneHot())
     part = inside_of(agent, b)

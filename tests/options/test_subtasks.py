@@ -158,7 +158,7 @@ def test_from_a_subtask_to_planning_in_one_agent():
     """Subtask, option, model, plan: online, from random actions, and all come out right."""
     hallway = ROOMS.named["H"]
     subtask = ex.options.RewardRespecting(hallway, step=0.2, policy_step=0.2)
-    options = ex.options.Repertoire((subtask,), step=0.2, acting="actions")
+    options = ex.options.OptionSet((subtask,), step=0.2, acting="actions")
     agent = ex.Lookahead.paper(
         0.2, 0.2, epsilon=1.0, discount=0.9, planning_steps=1, options=options
     )
@@ -184,7 +184,7 @@ def test_from_a_subtask_to_planning_in_one_agent():
 @pytest.mark.parametrize("models", ["learned", "universal"])
 def test_traces_do_not_reach_into_the_next_episode(models):
     subtasks = (ex.options.RewardRespecting(2, trace=0.5), ex.options.ShortestPath(2, trace=0.5))
-    options = ex.options.Repertoire(subtasks, models=models, trace=0.5)
+    options = ex.options.OptionSet(subtasks, models=models, trace=0.5)
     agent = ex.Lookahead.paper(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
     b = Built(LINE, ex.OneHot())
     part: Any = agent.build_agent(b.setting)

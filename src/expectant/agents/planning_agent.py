@@ -31,7 +31,7 @@ from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
-from expectant.options.option_set import REPERTOIRE, Repertoire
+from expectant.options.option_set import OPTION_SET, OptionSet
 from expectant.step_sizes import Autostep, StepSize, adapts
 
 __all__ = [
@@ -94,8 +94,8 @@ class PlanningAgent(Agent, abstract=True):
         meaning='how a backup moves the values; "auto": "gradient" where the model predicts means, '
         'else "levi"',
     )
-    options: Repertoire | Sequence[Option] | None = parameter(
-        REPERTOIRE, default=None, kw_only=True, meaning="options to plan and act with"
+    options: OptionSet | Sequence[Option] | None = parameter(
+        OPTION_SET, default=None, kw_only=True, meaning="options to plan and act with"
     )
     interpretation: Interpretation = parameter(
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
@@ -147,7 +147,7 @@ class PlanningAgent(Agent, abstract=True):
             )
         if isinstance(backups, Rollout):
             self._check_rollout(owner, model, backups)
-        if self.repertoire.extended:
+        if self.option_set.extended:
             self._check_options(model, backups)
 
     def _check_rollout(self, owner: str, model: Model, rollout: Rollout) -> None:
@@ -174,7 +174,7 @@ class PlanningAgent(Agent, abstract=True):
                 self.interpretation.stored_termination, "its flag is about one step",
             ),
             "backups": (
-                (self.repertoire.models == "exact" and not backups.knows_state_index)
+                (self.option_set.models == "exact" and not backups.knows_state_index)
                 or (isinstance(backups, Rollout) and model.rolls_out != "means"),
                 "exact models need the environment's own state, rollouts a linear model",
             ),
@@ -204,12 +204,12 @@ class PlanningAgent(Agent, abstract=True):
         return model.predicts_means and not isinstance(model, CachedLookahead)
 
     @property
-    def repertoire(self) -> Repertoire:
-        """The options; without any, an empty repertoire."""
-        return self.options if isinstance(self.options, Repertoire) else Repertoire(())
+    def option_set(self) -> OptionSet:
+        """The options; without any, an empty set."""
+        return self.options if isinstance(self.options, OptionSet) else OptionSet(())
 
     def augmented_actions(self, context: BuildContext) -> BuildContext:
-        further = len(self.repertoire.extended)
+        further = len(self.option_set.extended)
         return (
             dataclasses.replace(context, actions=context.actions + further) if further else context
         )
@@ -219,7 +219,7 @@ class PlanningAgent(Agent, abstract=True):
         part = self.build(own)
         if own is context:
             return part
-        acting = self.repertoire.acting
+        acting = self.option_set.acting
         return with_options(part, own, context.actions, self.epsilon, self.discount, acting)
 
     def centering_part(self, context: BuildContext) -> CenteringPart:
@@ -244,7 +244,7 @@ class PlanningAgent(Agent, abstract=True):
         if context.actions == context.domain.actions:
             part = model.build(context)
         else:
-            part = self.repertoire.build_around(model, context, self.discount)
+            part = self.option_set.build_around(model, context, self.discount)
         part = with_predecessors(part) if backups.traces_back else part
         fits = self.planning_steps if isinstance(backups.fits, str) else backups.fits
         return Planner(

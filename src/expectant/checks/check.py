@@ -29,7 +29,7 @@ from expectant.engine.driver import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
 from expectant.features.discrete import RandomBinary
-from expectant.options.option_set import Repertoire
+from expectant.options.option_set import OptionSet
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _agents_for(component: Buildable, checks: _Check) -> Iterator[Agent]:
         stored = Interpretation(replayed_fits=1, stored_termination=component.stores_transitions)
         yield Lookahead.paper(0.05, backups=component, planning_steps=2, interpretation=stored)
     elif isinstance(component, Option) and component.only_action < 0:
-        options = Repertoire((component,), acting="committed")
+        options = OptionSet((component,), acting="committed")
         yield Lookahead.paper(0.05, options=options, planning_steps=2, epsilon=0.3, discount=0.9)
     else:
         raise ValueError(

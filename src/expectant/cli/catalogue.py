@@ -10,7 +10,7 @@ from expectant.backups import NAMED
 from expectant.core.config import KINDS, OPTIONS, Config, near_miss, parameters_of
 from expectant.core.extras import MissingExtra
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
-from expectant.options.option_set import Repertoire
+from expectant.options.option_set import OptionSet
 from expectant.step_sizes import StepSize
 
 GROUPS: dict[str, type[Config] | tuple[type[Config], ...]] = {
@@ -19,7 +19,7 @@ GROUPS: dict[str, type[Config] | tuple[type[Config], ...]] = {
     "models": Model,
     "backups": Backups,
     "values": Values,
-    "options": (Option, Repertoire),
+    "options": (Option, OptionSet),
     "agents": Agent,
     "step sizes": StepSize,
 }

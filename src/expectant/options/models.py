@@ -263,7 +263,7 @@ def learned_models(
     return UniversalOptionsPart(linear, zeros(rows.shape), zeros(rewards.shape))
 
 
-OWNER = "Repertoire: models='exact'"
+OWNER = "OptionSet: models='exact'"
 
 
 class ExactOptionsPart(NamedTuple):

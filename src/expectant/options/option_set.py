@@ -1,4 +1,4 @@
-"""A repertoire: the options of an agent, how their models are had and how they are followed.
+"""The options of an agent, how their models are had and how they are followed.
 
 To planning a choice is an action or an option: choices below A are the actions, those from A on
 the options. So a model of both is one model, and agents plan with it as with any other.
@@ -163,7 +163,7 @@ def _options(value: object) -> tuple[Option, ...]:
     return tuple(value)
 
 
-class Repertoire(Buildable):
+class OptionSet(Buildable):
     """Options for an agent to plan and act with, beside its actions.
 
     ``models`` says how their models are had: "learned" by linear off-policy learning from the
@@ -188,7 +188,7 @@ class Repertoire(Buildable):
             for found in self.options:
                 if found.learns:
                     raise ValueError(
-                        "Repertoire: models='exact' needs options that are given, got "
+                        "OptionSet: models='exact' needs options that are given, got "
                         f"{found!r}, which is learned"
                     )
 
@@ -216,10 +216,10 @@ class Repertoire(Buildable):
         return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
 
 
-def _repertoire(value: object) -> Repertoire | None:
-    if value is None or isinstance(value, Repertoire):
+def _option_set(value: object) -> OptionSet | None:
+    if value is None or isinstance(value, OptionSet):
         return value
-    return Repertoire(_options(value))
+    return OptionSet(_options(value))
 
 
-REPERTOIRE = Rule("a list of options, a Repertoire, or None", _repertoire)
+OPTION_SET = Rule("a list of options, an OptionSet, or None", _option_set)
