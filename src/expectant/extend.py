@@ -10,7 +10,7 @@ from typing import Any
 
 from expectant import step_sizes
 from expectant.agents import action_selection as acting
-from expectant.agents import centering, planner, planning_agent, planning_update
+from expectant.agents import centering, planner, planning_agent, planning_updates
 from expectant.agents.action_selection import *
 from expectant.agents.centering import *
 from expectant.agents.planner import *
@@ -36,7 +36,7 @@ __all__ += mistakes.__all__
 __all__ += parts.__all__
 __all__ += planner.__all__
 __all__ += planning_agent.__all__
-__all__ += planning_update.__all__
+__all__ += planning_updates.__all__
 __all__ += step_sizes.__all__
 __all__ += updates.__all__
 __all__ += vector.__all__
