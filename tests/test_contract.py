@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from building import Built, per_feature
-from walking import walk
+from domain_walk import walk
 
 import expectant as ex
 from expectant.agents import PlanningUpdate

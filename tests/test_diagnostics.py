@@ -9,7 +9,7 @@ import expectant as ex
 from expectant.diagnostics import _model_error
 from expectant.engine.job import Job
 from expectant.engine.probe import all_states, ask, look, set_aside
-from expectant.exact.solve import dynamics
+from expectant.exact.dynamic_programming import dynamics
 
 FIVE = ex.Corridor(cells=5, slip=0.1)
 SLOW: dict[str, Any] = {"episodes": 40, "runs": 2, "compiled": False}

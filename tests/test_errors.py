@@ -16,11 +16,11 @@ import gymnasium
 import numpy as np
 import pytest
 from building import Built
+from domain_walk import walk
 from each_in_a_process import run_file
 from features.plane import Plane
+from hall_env import HallEnv
 from loading import module_at
-from outside_worlds import HallEnv
-from walking import walk
 
 import expectant as ex
 from expectant import exact

@@ -23,7 +23,7 @@ from expectant.engine.loop import DONE
 from expectant.engine.probe import Answers, all_states, look, look_for, set_aside
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
-from expectant.exact.solve import Dynamics, dynamics, expected_next
+from expectant.exact.dynamic_programming import Dynamics, dynamics, expected_next
 from expectant.features.discrete import numbered_states
 from expectant.jit.compile import compiled_for
 

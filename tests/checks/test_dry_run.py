@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from outside_worlds import CELLS, Hall
+from hall_env import CELLS, Hall
 
 import expectant as ex
 from expectant import diagnostics

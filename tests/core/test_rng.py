@@ -7,8 +7,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.core.rng import generator, one_word, sequence
+from expectant.domains.external import numbers
 from expectant.domains.gym import World
-from expectant.domains.spaces import numbers
 
 SEEDS = [0, 1, 7, 2**32 - 1, 2**32, 2**32 + 1, 7 * 2**32, 2**64, 2**96 + 2**32, 2**128 - 1]
 RUNS = [0, 1, 2, 2**32 - 1, 2**32, 2**32 + 1]

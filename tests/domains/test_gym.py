@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import CELLS, HallEnv
+from hall_env import CELLS, HallEnv
 
 import expectant as ex
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from building import per_feature
-from outside_worlds import CELLS, HallEnv
+from hall_env import CELLS, HallEnv
 
 import expectant as ex
 from expectant.backups import replay as replay_module

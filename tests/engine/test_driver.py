@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from outside_worlds import HallEnv
+from hall_env import HallEnv
 
 import expectant as ex
 from expectant.core import tree

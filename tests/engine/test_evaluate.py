@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import CELLS, Hall, HallEnv
+from hall_env import CELLS, Hall, HallEnv
 
 import expectant as ex
 from expectant.core import tree

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from outside_worlds import CELLS, HallEnv
+from hall_env import CELLS, HallEnv
 
 import expectant as ex
 

@@ -27,7 +27,7 @@ from expectant.core.verbs import (
     step,
     truncated,
 )
-from expectant.domains.spaces import OutsidePart
+from expectant.domains.external import OutsidePart
 from expectant.engine.driver import advanced
 from expectant.engine.gym_loop import play, respond
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import ahead_orders
 import gymnasium
+import hall_env
 import numpy as np
-import outside_worlds
 import pytest
 from building import per_feature
-from outside_worlds import FailsIn, HallEnv, Troubled
+from hall_env import FailsIn, HallEnv, Troubled
 
 import expectant as ex
 from expectant.core.progress import Silent
@@ -192,7 +192,7 @@ def test_a_run_that_is_stopped_is_over_at_once(processes):
 def test_an_environment_that_a_script_has_changed_stays_here(processes, monkeypatch):
     """A worker would import it as it is in its file, and has done so before."""
     run_there(processes, source_for(ex.Gym(HallEnv)))
-    monkeypatch.setattr(outside_worlds, "CELLS", 9)
+    monkeypatch.setattr(hall_env, "CELLS", 9)
     with pytest.raises(AssertionError, match="done in this process"):
         run_there(processes, source_for(ex.Gym(HallEnv)))
 
@@ -218,7 +218,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import expectant as ex
-from outside_worlds import HallEnv
+from hall_env import HallEnv
 print("script")
 GAIN = 2.0
 class Mine(HallEnv):
@@ -240,7 +240,7 @@ else:
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     script = folder / "script.py"
     script.write_text(SCRIPT)
-    path = os.pathsep.join([str(Path(outside_worlds.__file__).parent), *sys.path])
+    path = os.pathsep.join([str(Path(hall_env.__file__).parent), *sys.path])
     return subprocess.Popen(
         [sys.executable, script, *arguments], env={**os.environ, "PYTHONPATH": path}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,

@@ -68,7 +68,7 @@ def test_stopping_halfway_with_probability_one_half():
 def test_models_are_what_walks_come_to(seed):
     """Summed over the steps of a walk, without any equation solved."""
     domain, policy, stop = random_option(seed)
-    world = exact.solve.dynamics(domain)
+    world = exact.dynamic_programming.dynamics(domain)
     here, rewards, successors, universal = (
         np.eye(5),
         np.zeros(5),
@@ -78,7 +78,7 @@ def test_models_are_what_walks_come_to(seed):
     for _ in range(400):
         rewards += here @ (policy * world.rewards).sum(axis=1)
         universal += here
-        per_action = exact.solve.expected_next(world, np.eye(5))  # (S, A, S)
+        per_action = exact.dynamic_programming.expected_next(world, np.eye(5))  # (S, A, S)
         arrived = 0.9 * here @ (policy[:, :, None] * per_action).sum(axis=1)
         successors += arrived * stop
         here = arrived * (1.0 - stop)

@@ -6,7 +6,7 @@ from building import per_feature
 
 import expectant as ex
 from expectant.exact import optimal_policy
-from expectant.exact.solve import TIE
+from expectant.exact.dynamic_programming import TIE
 from expectant.experiments.probes import LOOKS, Seen, look_named, register_probe, returns_within
 
 AGENT = ex.QLearning.paper(0.1, discount=0.97)

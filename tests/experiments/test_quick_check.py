@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import HallEnv, Troubled
+from hall_env import HallEnv, Troubled
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -128,7 +128,7 @@ def made(planning, other, random=0.0, episodes=30):
         Candidate(agent, trials=9, returns=np.repeat(np.array(means)[:, None], episodes, axis=1))
         for agent, means in ((ex.Lookahead(), planning), (ex.QLearning(), other))
     )
-    domain = ex.Gym("outside_worlds:HallEnv")
+    domain = ex.Gym("hall_env:HallEnv")
     return QuickCheck(domain, ex.OneHot(), np.array([random]), (planner, plain), episodes, 0, 2.0)
 
 
@@ -139,7 +139,7 @@ MIXED = [1.0, 5.0, 1.0, 5.0, 3.0]
 def test_all_of_it_keeps_to_the_budget(tmp_path):
     start = time.monotonic()
     found = ex.quick_check(
-        "outside_worlds:HallEnv", 0.1, folder=tmp_path, threads=1, compiled=False, quiet=True
+        "hall_env:HallEnv", 0.1, folder=tmp_path, threads=1, compiled=False, quiet=True
     )
     assert time.monotonic() - start < 6.0 + 15.0  # the page takes a while on a busy machine
     assert found.random.mean() < 0.0 and (tmp_path / "report.html").exists()
@@ -152,7 +152,7 @@ def test_the_printed_data_have_the_documented_shape(monkeypatch):
     data = json.loads(done.stdout)  # and nothing else
     assert list(data) == ["environment", "random", "agents", "best"]
     assert (data["environment"], data["best"]) == (
-        "outside_worlds:HallEnv",
+        "hall_env:HallEnv",
         "Lookahead (Algorithm 1)",
     )
     assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
@@ -164,11 +164,11 @@ def test_the_printed_data_have_the_documented_shape(monkeypatch):
 def test_the_folder_has_a_page_and_a_spec_with_a_folder_of_its_own(tmp_path):
     found = dataclasses.replace(made(HIGH, LOW), folder=tmp_path, threads=1)
     found.write(tmp_path)
-    again = "expectant try outside_worlds:HallEnv --minutes 2 --seed 0 --threads 1"
+    again = "expectant try hall_env:HallEnv --minutes 2 --seed 0 --threads 1"
     assert found.command == f"{again} --out {tmp_path}"
     assert found.command in (tmp_path / "report.html").read_text() and found.command in str(found)
     experiment = read_config(tmp_path / "spec.toml", trust=True)
-    assert experiment.name == "outside_worlds-HallEnv"
+    assert experiment.name == "hall_env-HallEnv"
     assert [trial.agent for trial in experiment.trials()] == [each.agent for each in found.agents]
     assert experiment.seed == found.seed + 3  # no seed that was used before
 

@@ -11,7 +11,7 @@ from expectant.engine.driver import drive, going_on
 from expectant.engine.evaluate import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.exact.mountain_car import judged_levels
+from expectant.exact.loca_mountain_car import judged_levels
 from expectant.experiments.recording import earned, levels_of, performer, record_from, recorded
 
 CAR = ex.domains.LocaMountainCar(phase_steps=(300, 100, 100))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import Troubled
+from hall_env import Troubled
 
 import expectant as ex
 from expectant.features.basis import Fourier

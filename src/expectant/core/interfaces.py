@@ -19,8 +19,8 @@ from expectant.core.memory import zeros
 from expectant.core.rules import at_least, between, either, number, one_of, whole
 
 if TYPE_CHECKING:
+    from expectant.domains.external import Observations
     from expectant.domains.finite import FiniteMDP
-    from expectant.domains.spaces import Observations
 
 __all__ = [
     "Agent",

@@ -4,6 +4,7 @@ from expectant.core.interfaces import Domain
 from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
 from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
+from expectant.domains.external import Outside
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
@@ -11,7 +12,6 @@ from expectant.domains.loca import LocaGrid, LocaMountainCar
 from expectant.domains.mountain_car import DrivenCar, MountainCar
 from expectant.domains.random_mdps import Branching, Lottery
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
-from expectant.domains.spaces import Outside
 
 __all__ = [
     "AccessControl",

@@ -23,8 +23,8 @@ from expectant.core.verbs import (
     state_index,
     step,
 )
+from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
-from expectant.domains.spaces import GymSource
 
 END = -1  # the successor where an episode ends
 TOLERANCE = 1e-9

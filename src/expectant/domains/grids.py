@@ -24,7 +24,7 @@ from expectant.domains.finite import (
     TabularDomain,
     tell_what_is_now,
 )
-from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
+from expectant.domains.phase_clock import PhaseClock, phase_clock, present_phase, tick_clock
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")

@@ -18,7 +18,7 @@ from expectant.core.extras import need
 from expectant.core.interfaces import Domain
 from expectant.core.rng import ENVIRONMENT, sequence
 from expectant.core.rules import Rule, flag, or_none
-from expectant.domains.spaces import (
+from expectant.domains.external import (
     GymEnvironment,
     GymSource,
     Observations,

@@ -32,7 +32,7 @@ from expectant.domains.mountain_car import (
     car_drawing,
     drive_car,
 )
-from expectant.domains.phases import (
+from expectant.domains.phase_clock import (
     PHASE_STEPS,
     PhaseClock,
     cut_off_with_phases,

@@ -23,8 +23,8 @@ from expectant.core.progress import Reporter, reporter
 from expectant.core.rng import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import begin, function, observation, preference, reset, step, truncated
+from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
-from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.driver import advanced, going_on
 from expectant.engine.job import Job, cores

@@ -23,7 +23,7 @@ from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.vectors import Binary, Weighted, state_value
 from expectant.core.verbs import count_evicted, encode, inner_agent
-from expectant.domains.spaces import (
+from expectant.domains.external import (
     LIMITS,
     GymEnvironment,
     Observations,

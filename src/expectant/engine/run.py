@@ -18,8 +18,8 @@ from expectant.core.progress import Reporter, Silent, reporter, say
 from expectant.core.rng import SEED, Streams
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import count_evicted
+from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
-from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.divergence import explained
 from expectant.engine.driver import drive, going_on, share_done

@@ -1,12 +1,27 @@
 """Exact answers on finite MDPs, by dynamic programming."""
 
-from expectant.exact import targets
-from expectant.exact.average import (
+from expectant.exact import update_targets
+from expectant.exact.average_reward import (
     best_epsilon_soft_gain,
     differential_values,
     gain,
     optimal_gain,
     stationary_distribution,
+)
+from expectant.exact.dynamic_programming import (
+    backed_up,
+    best_epsilon_soft_policy,
+    best_epsilon_soft_return,
+    best_epsilon_soft_values,
+    epsilon_greedy_optimal_return,
+    epsilon_greedy_policy,
+    greedy_policy,
+    optimal_action_values,
+    optimal_policy,
+    optimal_values,
+    policy_values,
+    start_return,
+    under_policy,
 )
 from expectant.exact.fixed_points import (
     FixedPoint,
@@ -32,21 +47,6 @@ from expectant.exact.options import (
     shortest_path_option,
     solve_subtask,
     universal_option_model,
-)
-from expectant.exact.solve import (
-    backed_up,
-    best_epsilon_soft_policy,
-    best_epsilon_soft_return,
-    best_epsilon_soft_values,
-    epsilon_greedy_optimal_return,
-    epsilon_greedy_policy,
-    greedy_policy,
-    optimal_action_values,
-    optimal_policy,
-    optimal_values,
-    policy_values,
-    start_return,
-    under_policy,
 )
 from expectant.exact.stability import PlanningRadius, planning_radius
 
@@ -88,7 +88,7 @@ __all__ = [
     "solve_subtask",
     "start_return",
     "stationary_distribution",
-    "targets",
     "under_policy",
     "universal_option_model",
+    "update_targets",
 ]

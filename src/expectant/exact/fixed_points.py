@@ -16,7 +16,7 @@ from expectant.core.formatting import in_brief
 from expectant.core.interfaces import Domain, Features
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import one_of, whole
-from expectant.exact.solve import (
+from expectant.exact.dynamic_programming import (
     Dynamics,
     checked_discount,
     dynamics,

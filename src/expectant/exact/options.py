@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from expectant.core.formatting import in_brief
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
-from expectant.exact.solve import (
+from expectant.exact.dynamic_programming import (
     checked_discount,
     checked_policy,
     dynamics,

@@ -18,8 +18,8 @@ from expectant.core.extras import need
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter
 from expectant.core.rules import flag
+from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
-from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.engine.run import compile_agents, run

@@ -17,8 +17,7 @@ import numpy as np
 from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.interfaces import Agent, Domain
 from expectant.core.rules import Rule, whole
-from expectant.exact.mountain_car import judged_levels
-from expectant.exact.solve import (
+from expectant.exact.dynamic_programming import (
     TIE,
     Dynamics,
     dynamics,
@@ -28,6 +27,7 @@ from expectant.exact.solve import (
     optimal_policy,
     optimal_values,
 )
+from expectant.exact.loca_mountain_car import judged_levels
 from expectant.experiments.registry import Registry
 
 EPISODES = 20

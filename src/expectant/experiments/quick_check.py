@@ -38,8 +38,8 @@ from expectant.core.memory import TooLargeError
 from expectant.core.progress import Silent, Tell, say
 from expectant.core.rng import SEED
 from expectant.core.rules import at_least, flag, or_none, whole
+from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
-from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.job import Job, cores
 from expectant.engine.result import Result

@@ -13,7 +13,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import encode
-from expectant.domains.spaces import LIMITS
+from expectant.domains.external import LIMITS
 from expectant.features.bounds import known_bounds
 
 MOST = 10_000  # features; a linear model of so many holds 800 MB for every action

@@ -17,7 +17,7 @@ from expectant.core.progress import say
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import at_least, whole
 from expectant.domains.gym import Gym
-from expectant.domains.spaces import GymSource, OutsidePart
+from expectant.domains.external import GymSource, OutsidePart
 
 Bounds = tuple[tuple[float, float], ...]
 

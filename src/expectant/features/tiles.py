@@ -24,7 +24,7 @@ from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import full
 from expectant.core.rules import Rule, either, flag, list_of, or_none, whole
 from expectant.core.verbs import encode, function
-from expectant.domains.spaces import LIMITS
+from expectant.domains.external import LIMITS
 from expectant.features.bounds import Bounds, known_bounds
 
 FREE = -1

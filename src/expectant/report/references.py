@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from expectant.exact.solve import (
+from expectant.exact.dynamic_programming import (
     epsilon_greedy_policy,
     optimal_policy,
     policy_values,

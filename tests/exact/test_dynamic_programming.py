@@ -77,7 +77,7 @@ def test_sparse_and_dense_solutions_agree(monkeypatch):
     domain = random_mdp(7, states=30)
     policy = np.full((30, 3), 1 / 3)
     dense = exact.policy_values(domain, policy)
-    monkeypatch.setattr("expectant.exact.solve.DENSE_STATES", 0)
+    monkeypatch.setattr("expectant.exact.dynamic_programming.DENSE_STATES", 0)
     np.testing.assert_allclose(exact.policy_values(domain, policy), dense)
 
 
@@ -182,11 +182,13 @@ def test_linear_model_is_aligned_or_refused():
     domain = ex.Corridor()
     features = exact.feature_matrix(domain, ex.RandomBinary(14, 5))
     model, rewards = exact.linear_model(domain, features)
-    world = exact.solve.dynamics(domain)
+    world = exact.dynamic_programming.dynamics(domain)
     for action in (0, 1):
         predicted = features @ model[action].T
         np.testing.assert_allclose(
-            predicted, exact.solve.expected_next(world, features)[:, action], atol=1e-9
+            predicted,
+            exact.dynamic_programming.expected_next(world, features)[:, action],
+            atol=1e-9,
         )
         np.testing.assert_allclose(features @ rewards[action], world.rewards[:, action], atol=1e-9)
     with pytest.raises(ValueError, match="no linear model is aligned with these features: state"):
@@ -196,7 +198,7 @@ def test_linear_model_is_aligned_or_refused():
 @pytest.mark.parametrize("dense", [0, 1500])
 def test_never_ending_may_be_the_best(dense, monkeypatch):
     """In state 0 staying costs nothing; state 1 leads there for 2, the end costs 1 everywhere."""
-    monkeypatch.setattr("expectant.exact.solve.DENSE_STATES", dense)
+    monkeypatch.setattr("expectant.exact.dynamic_programming.DENSE_STATES", dense)
     mdp = ex.FiniteMDP(
         probabilities=np.ones((2, 2, 1)),
         rewards=np.array([[[0.0], [-1.0]], [[2.0], [-1.0]]]),

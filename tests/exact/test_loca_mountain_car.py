@@ -5,7 +5,7 @@ import pytest
 
 import expectant as ex
 from expectant.domains.loca import advance
-from expectant.exact.mountain_car import car_references, exits_of, moved
+from expectant.exact.loca_mountain_car import car_references, exits_of, moved
 
 
 def test_references_are_the_published_ones():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.core.interfaces import Domain
-from expectant.exact.solve import (
+from expectant.exact.dynamic_programming import (
     Dynamics,
     checked_policy,
     dynamics,
