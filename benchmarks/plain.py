@@ -21,7 +21,7 @@ class Algorithm1:
         self.replay: list[np.ndarray] = []
         self.slot = 0
 
-    def backed_up(self, state: np.ndarray) -> np.ndarray:
+    def action_values_of(self, state: np.ndarray) -> np.ndarray:
         """b(s, a, w) of both actions."""
         expected = self.model @ state
         return self.rewards @ state + self.agent.discount * (expected @ self.weights)
@@ -29,7 +29,7 @@ class Algorithm1:
     def act(self, state: np.ndarray) -> int:
         if self.acting.random() < self.agent.epsilon:
             return int(self.acting.random() * 2)
-        left, right = self.backed_up(state)
+        left, right = self.action_values_of(state)
         if left == right:
             return int(self.acting.random() * 2 < 1.0)
         return int(right > left)
@@ -45,7 +45,7 @@ class Algorithm1:
         self.model[action] += agent.model_step.step * np.outer(error, state)
         for _ in range(agent.planning_steps):
             drawn = self.replay[int(self.planning.random() * len(self.replay))]
-            delta = self.backed_up(drawn).max() - weights @ drawn
+            delta = self.action_values_of(drawn).max() - weights @ drawn
             weights += agent.value_step.step * delta * drawn
 
     def remember(self, state: np.ndarray) -> None:

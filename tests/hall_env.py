@@ -124,7 +124,7 @@ class FailsIn(HallEnv):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
-            worlds = [ex.Gym(HallEnv).world(0, run).seed for run in range(40)]
+            worlds = [ex.Gym(HallEnv).make_env(0, run).seed for run in range(40)]
             self.run, self.taken = worlds.index(seed), 0
         return super().reset(options=options)
 

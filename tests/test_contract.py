@@ -91,7 +91,7 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "prioritized_sweeping": ex.backups.PrioritizedSweeping(3, links=2),
     "state_sampler": ex.backups.StateSampler(3),
 }
-OUTSIDE = {"gym", "outside"}  # worlds that are not compiled have tests of their own
+OUTSIDE = {"external_domain", "gym"}  # worlds that are not compiled have tests of their own
 OURS: dict[str, Any] = {
     kind: EXAMPLES[kind] if kind in EXAMPLES else described()
     for kind, described in sorted(KINDS.items())

@@ -9,7 +9,7 @@ import expectant as ex
 from expectant.diagnostics import _model_error
 from expectant.engine.job import Job
 from expectant.engine.probe import all_states, ask, look, set_aside
-from expectant.exact.dynamic_programming import dynamics
+from expectant.exact.dynamic_programming import get_dynamics
 
 FIVE = ex.Corridor(cells=5, slip=0.1)
 SLOW: dict[str, Any] = {"episodes": 40, "runs": 2, "compiled": False}
@@ -59,7 +59,9 @@ def errors_of(run):
     asked = ("features", "values", "model")
     answers = look(ask, set_aside(run), all_states(2), asked, measures=np.eye(2, 8))
     squares = (answers.values - np.array([19.0, 20.0])) ** 2
-    return _model_error(answers, dynamics(ex.Corridor(cells=2, slip=0.0))), np.sqrt(squares.mean())
+    return _model_error(answers, get_dynamics(ex.Corridor(cells=2, slip=0.0))), np.sqrt(
+        squares.mean()
+    )
 
 
 def prepared(agent):

@@ -15,7 +15,7 @@ SLIPS = (0.0, 0.1, 0.3, 1 / 3, 0.35, 0.4)
 def policy_gap(domain: ex.Domain) -> float:
     """The largest gap of the action values of acting ε-greedily on q*."""
     policy = ex.exact.epsilon_greedy_policy(ex.exact.optimal_policy(domain), 0.1)
-    values = ex.exact.backed_up(domain, ex.exact.policy_values(domain, policy))
+    values = ex.exact.action_values_of(domain, ex.exact.policy_values(domain, policy))
     return float(ex.exact.planning_gap(domain, values).max())
 
 
@@ -57,7 +57,7 @@ def test_the_gaps_of_the_corridor_by_slip():
 def test_exact_numbers_within_the_text():
     world = ex.Counterexample()
     policy = ex.exact.epsilon_greedy_policy(ex.exact.optimal_policy(world), 0.1)
-    values = ex.exact.backed_up(world, ex.exact.policy_values(world, policy))
+    values = ex.exact.action_values_of(world, ex.exact.policy_values(world, policy))
     levels = look_named("greedy_return").levels
     assert levels is not None
     before, after, _ = levels(

@@ -86,7 +86,7 @@ def store_study(folder: Path, name: str = "") -> None:
 
 def summarise(panel: Any, agent: str, times: dict[tuple[str, ...], float]) -> Row:
     """Return the metrics of one agent in one panel, and its curve if it is short."""
-    place = (panel.figure, panel.panel, panel.reading, agent)
+    place = (panel.figure, panel.panel, panel.interpretation, agent)
     entry = dict(zip(("figure", "panel", "reading", "agent"), place, strict=True))
     entry |= {"label": panel.labels[agent], "runs": panel.runs, "optimum": rounded(panel.optimum)}
     if place in times:

@@ -39,7 +39,7 @@ from expectant.checks.check import check
 from expectant.checks.errors import PartError
 from expectant.core import rules
 from expectant.core.config import parameter
-from expectant.core.errors import WorldError
+from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option
 from expectant.domains import Corridor, Counterexample, FiniteMDP, Gym, MountainCar
 from expectant.engine.evaluate import evaluate
@@ -66,6 +66,7 @@ __all__ = [
     "Counterexample",
     "Domain",
     "DynaQ",
+    "EnvError",
     "ExpectedSarsa",
     "Features",
     "FiniteMDP",
@@ -87,7 +88,6 @@ __all__ = [
     "Sarsa",
     "Sweep",
     "Tiles",
-    "WorldError",
     "agents",
     "analysis",
     "backups",

@@ -23,7 +23,7 @@ from expectant.engine.loop import DONE
 from expectant.engine.probe import Answers, all_states, look, look_for, set_aside
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
-from expectant.exact.dynamic_programming import Dynamics, dynamics, expected_next
+from expectant.exact.dynamic_programming import Dynamics, expected_next, get_dynamics
 from expectant.features.discrete import numbered_states
 from expectant.jit.compile import compiled_for
 
@@ -115,7 +115,7 @@ def errors_over_time(
     job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     size, count = features.shape(domain).size, numbered_states(domain, "errors_over_time")
     claim(8 * size * (count * (1 + domain.actions) + 2 * size))  # vectors, futures and probes
-    world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)
+    world, optimum = get_dynamics(domain), optimal_values(domain, discount=agent.discount)
     shape, states = features.shape(domain), all_states(world.start.size)
     if shape.remembers:
         raise ValueError(f"features: must be those of the present state alone, got {features!r}")

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from expectant.analysis import Panel, holm_adjusted, interval, learning_curve, paired_difference
-from expectant.analysis.adaptation import crossed_lowests
+from expectant.analysis import Panel, holm_correction, interval, learning_curve, paired_difference
+from expectant.analysis.adaptation import cross_fitted_lows
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.verdicts import (
     ABOUT,
     ABOVE,
     AT_LEAST,
-    CROSSED,
+    CROSS_FIT_WIDENING,
     EQUAL,
     FAILS,
     HOLDS,
@@ -22,10 +22,10 @@ from expectant.analysis.verdicts import (
     UNCLEAR,
     Finding,
     Statement,
-    exactly,
-    falls_short,
-    find,
-    floored,
+    assess,
+    assess_exact,
+    clip_at_floor,
+    is_refuted_at_margin,
     pseudo_values,
     verdict,
 )
@@ -71,7 +71,7 @@ def test_a_paired_t_test_by_hand():
     assert found.mean == 2.0
     assert (found.above, found.below) == (3, 0)
     # Student's t with two degrees of freedom has P(|T| > t) = 1 − t / √(2 + t²)
-    assert found.chance == pytest.approx(1 - np.sqrt(12 / 14))
+    assert found.p_value == pytest.approx(1 - np.sqrt(12 / 14))
     half = 4.302653 / np.sqrt(3)
     assert (found.low, found.high) == pytest.approx((2 - half, 2 + half), abs=1e-6)
 
@@ -81,33 +81,33 @@ def test_a_diverged_run_is_the_worst():
     good, bad = np.arange(5.0), np.full(5, NAN)
     found = paired_difference(good, bad)
     assert (found.above, found.below) == (5, 0)
-    assert found.chance == pytest.approx(2 / 32)
+    assert found.p_value == pytest.approx(2 / 32)
     assert np.isnan([found.mean, found.low, found.high]).all()
     assert paired_difference(bad, good).below == 5
 
 
 def test_two_diverged_runs_are_alike():
     found = paired_difference(np.array([NAN, NAN, 1.0]), np.array([NAN, 5.0, -np.inf]))
-    assert (found.above, found.below, found.chance) == (1, 1, 1.0)
-    assert paired_difference(np.array([NAN]), np.array([NAN])).chance == 1.0
+    assert (found.above, found.below, found.p_value) == (1, 1, 1.0)
+    assert paired_difference(np.array([NAN]), np.array([NAN])).p_value == 1.0
 
 
 def test_from_one_run_nothing_can_be_told():
     found = paired_difference(np.array([3.0]), np.array([1.0]))
-    assert (found.mean, found.chance) == (2.0, 1.0)
+    assert (found.mean, found.p_value) == (2.0, 1.0)
     assert np.isnan([found.low, found.high]).all()
 
 
 def test_differences_without_spread():
-    assert paired_difference(np.ones(3), np.ones(3)).chance == 1.0
-    assert paired_difference(np.ones(3), np.zeros(3)).chance == 0.0
+    assert paired_difference(np.ones(3), np.ones(3)).p_value == 1.0
+    assert paired_difference(np.ones(3), np.zeros(3)).p_value == 0.0
 
 
 def test_holm_by_hand():
     """Sorted 0.01, 0.03, 0.04 times 3, 2, 1; never less than the one before."""
-    np.testing.assert_allclose(holm_adjusted(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
-    np.testing.assert_allclose(holm_adjusted(np.array([0.5, 0.9])), [1.0, 1.0])
-    assert holm_adjusted(np.array([])).size == 0
+    np.testing.assert_allclose(holm_correction(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm_correction(np.array([0.5, 0.9])), [1.0, 1.0])
+    assert holm_correction(np.array([])).size == 0
 
 
 def runs(mean: float, half: float, count: int = 20) -> np.ndarray:
@@ -120,7 +120,7 @@ def runs(mean: float, half: float, count: int = 20) -> np.ndarray:
 
 
 def test_the_interval_by_hand():
-    found = find(np.array([1.0, 2.0, 3.0]), Statement())
+    found = assess(np.array([1.0, 2.0, 3.0]), Statement())
     assert (found.effect, found.low, found.high) == pytest.approx((2.0, -0.4841, 4.4841), abs=1e-4)
 
 
@@ -145,7 +145,7 @@ def test_the_interval_by_hand():
     (ABOUT, 3.5, 0.4, FAILS),
 ])  # fmt: skip
 def test_outcomes_of_one_statement(kind, mean, half, outcome):
-    assert find(runs(mean, half), Statement(kind, 5.0, 1.0)).outcome == outcome
+    assert assess(runs(mean, half), Statement(kind, 5.0, 1.0)).outcome == outcome
 
 
 @pytest.mark.parametrize(("kind", "number", "outcome"), [
@@ -159,16 +159,16 @@ def test_outcomes_of_one_statement(kind, mean, half, outcome):
     (ABOUT, 1.0 + 1e-6, FAILS),
 ])  # fmt: skip
 def test_numbers_without_any_spread(kind, number, outcome):
-    assert exactly(number, Statement(kind, 0.0, 1.0)).outcome == outcome
-    assert find(np.full(7, number), Statement(kind, 0.0, 1.0)).outcome == outcome
+    assert assess_exact(number, Statement(kind, 0.0, 1.0)).outcome == outcome
+    assert assess(np.full(7, number), Statement(kind, 0.0, 1.0)).outcome == outcome
 
 
 def test_without_a_margin_nothing_is_equal_but_nothing_itself():
-    assert exactly(0.0, Statement()).outcome == EQUAL
-    assert exactly(4e-16, Statement()).outcome == EQUAL
-    assert exactly(1e-6, Statement()).outcome == HOLDS
-    assert exactly(math.nan, Statement()).outcome == UNCLEAR
-    assert find(runs(0.0, 1.0), Statement()).outcome == UNCLEAR
+    assert assess_exact(0.0, Statement()).outcome == EQUAL
+    assert assess_exact(4e-16, Statement()).outcome == EQUAL
+    assert assess_exact(1e-6, Statement()).outcome == HOLDS
+    assert assess_exact(math.nan, Statement()).outcome == UNCLEAR
+    assert assess(runs(0.0, 1.0), Statement()).outcome == UNCLEAR
 
 
 def finding(against: float, alike: float = 1.0, holds: bool = False) -> Finding:
@@ -212,7 +212,7 @@ def test_intervals_cover_as_often_as_they_say(count, draw):
     rng = np.random.default_rng(1)
     truth = draw(rng, (2_000_000,)).mean()
     samples = draw(rng, (2000, count))
-    found = [find(values, Statement()) for values in samples]
+    found = [assess(values, Statement()) for values in samples]
     covered = np.mean([one.low <= truth <= one.high for one in found])
     assert 0.93 <= covered <= 0.965
 
@@ -227,19 +227,21 @@ def test_intervals_of_the_lowest_bin_cover_it(count, phase):
     panel = Panel("f", "", "", 1, len(phase), 0.0, {"a": truth[None]}, {})
     for _ in range(1000):
         noise = rng.normal(size=(count, truth.size)) * 4.0 + rng.normal(size=(count, 1)) * 2.0
-        found = find(crossed_lowests(panel, truth + noise)[0], Statement(), widened=CROSSED)
+        found = assess(
+            cross_fitted_lows(panel, truth + noise)[0], Statement(), widened=CROSS_FIT_WIDENING
+        )
         covered += found.low <= min(phase) <= found.high
     assert 0.935 <= covered / 1000 <= 0.99
 
 
 def test_that_more_than_the_margin_is_ruled_out_is_corrected_for_several_parts():
-    good = find(runs(3.0, 0.5), Statement(ABOVE, 0.0, 1.0))
-    short = find(runs(0.0, 0.99), Statement(ABOVE, 0.0, 1.0))  # its interval just ends below 1
+    good = assess(runs(3.0, 0.5), Statement(ABOVE, 0.0, 1.0))
+    short = assess(runs(0.0, 0.99), Statement(ABOVE, 0.0, 1.0))  # its interval just ends below 1
     assert short.outcome == EQUAL and good.short > 0.9
-    assert falls_short([short]) and not falls_short([short, good])
-    assert falls_short([find(runs(0.0, 0.5), Statement(ABOVE, 0.0, 1.0)), good])
-    assert not falls_short([good])
-    assert find(runs(3.0, 0.5), Statement(ABOUT, 5.0, 1.0)).short < 0.025
+    assert is_refuted_at_margin([short]) and not is_refuted_at_margin([short, good])
+    assert is_refuted_at_margin([assess(runs(0.0, 0.5), Statement(ABOVE, 0.0, 1.0)), good])
+    assert not is_refuted_at_margin([good])
+    assert assess(runs(3.0, 0.5), Statement(ABOUT, 5.0, 1.0)).short < 0.025
 
 
 def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
@@ -247,23 +249,23 @@ def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
     rng = np.random.default_rng(4)
     said = []
     for _ in range(2000):
-        parts = [find(values, Statement(ABOVE, 0.0, 0.0)) for values in rng.normal(size=(5, 50))]
+        parts = [assess(values, Statement(ABOVE, 0.0, 0.0)) for values in rng.normal(size=(5, 50))]
         said.append(verdict(parts)[0])
     assert said.count(FAILS) / 2000 < 0.025 + 3.2 * math.sqrt(0.025 / 2000)
     assert said.count(HOLDS) <= 2
 
 
 def test_diverged_bins_are_as_bad_as_the_worst():
-    one, other = floored([np.array([[1.0, np.nan]]), np.array([[-3.0, np.inf]])])
+    one, other = clip_at_floor([np.array([[1.0, np.nan]]), np.array([[-3.0, np.inf]])])
     np.testing.assert_array_equal([one[0], other[0]], [[1.0, -3.0], [-3.0, -3.0]])
-    errors = floored([np.array([[1.0, np.nan]]), np.array([[3.0, np.inf]])], of_errors=True)
+    errors = clip_at_floor([np.array([[1.0, np.nan]]), np.array([[3.0, np.inf]])], of_errors=True)
     assert [curve.tolist() for curve in errors] == [[[1.0, 3.0]], [[3.0, 3.0]]]
-    (nothing,) = floored([np.array([[np.nan]])])
+    (nothing,) = clip_at_floor([np.array([[np.nan]])])
     assert np.isnan(nothing).all()
 
 
 def test_no_bin_counts_below_the_floor():
-    one, other = floored([np.array([[1.0, np.nan]]), np.array([[-30.0, np.inf]])], -5.0)
+    one, other = clip_at_floor([np.array([[1.0, np.nan]]), np.array([[-30.0, np.inf]])], -5.0)
     np.testing.assert_array_equal([one[0], other[0]], [[1.0, -5.0], [-5.0, -5.0]])
 
 
@@ -271,4 +273,4 @@ def test_a_p_value_at_the_border_counts():
     found = Finding(Statement(), 0.0, -1.0, 1.0, against=1.0, alike=TAIL)
     assert verdict([found])[0] == EQUAL
     assert verdict([found._replace(against=TAIL)])[0] == FAILS
-    assert falls_short([found._replace(short=TAIL)])
+    assert is_refuted_at_margin([found._replace(short=TAIL)])

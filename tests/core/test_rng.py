@@ -7,8 +7,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.core.rng import generator, one_word, sequence
-from expectant.domains.external import numbers
-from expectant.domains.gym import World
+from expectant.domains.external import numbered_states
+from expectant.domains.gym import GymRun
 
 SEEDS = [0, 1, 7, 2**32 - 1, 2**32, 2**32 + 1, 7 * 2**32, 2**64, 2**96 + 2**32, 2**128 - 1]
 RUNS = [0, 1, 2, 2**32 - 1, 2**32, 2**32 + 1]
@@ -51,7 +51,7 @@ def test_large_seeds_in_runs_learners_and_environments():
         action_space = type("Space", (), {"start": 0})
 
     env: Any = Env()
-    seeds = [World(env, numbers(3), seed, run).seed for seed, run in [(0, 1), (2**32, 0)]]
+    seeds = [GymRun(env, numbered_states(3), seed, run).seed for seed, run in [(0, 1), (2**32, 0)]]
     assert len(set(seeds)) == 2
 
 

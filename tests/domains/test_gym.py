@@ -64,8 +64,8 @@ def test_an_environment_that_cannot_be_copied():
 
 def seen(domain, observation):
     """An observation as compiled code gets it."""
-    received = domain.reading.buffer()
-    domain.reading.read(observation, received)
+    received = domain.observation_spec.buffer()
+    domain.observation_spec.convert(observation, received)
     return received
 
 

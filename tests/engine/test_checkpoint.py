@@ -127,7 +127,7 @@ def learner_for(agent: Any, features: Any, **options: Any) -> Any:
 def drive(learner: Any, steps: int = 60, env: Any = None, action: Any = None) -> Any:
     """Through some episodes, into the middle of one; returns (environment, next action)."""
     env = env or HallEnv()
-    see = (lambda cell: cell) if learner.reading.states else (lambda cell: [cell + 0.1])
+    see = (lambda cell: cell) if learner.observation_spec.states else (lambda cell: [cell + 0.1])
     for _ in range(steps):
         if action is None:
             action = learner.start(see(env.reset()[0]))
@@ -205,8 +205,8 @@ def test_what_a_file_names_is_not_imported(saved, tmp_path, monkeypatch):
     ("n_actions", 3, r"the array agent.weights is float64 \(2, 8\), and not float64 \(3, 8\)"),
     ("action", 2, "action must be"),
     ("components", 2, "the array domain.received"),
-    ("reading", {"states": 7, "bounds": None, "counts": [CELLS], "starts": [0]}, "must agree"),
-    ("reading", {"states": 10**9, "bounds": None, "counts": [10**9], "starts": [0]}, "are free"),
+    ("observation_spec", {"states": 7, "bounds": None, "counts": [CELLS], "starts": [0]}, "must agree"),
+    ("observation_spec", {"states": 10**9, "bounds": None, "counts": [10**9], "starts": [0]}, "are free"),
     ("agent", "q_learning", "must be a table with a kind"),
     ("streams", {}, "'world' is missing"),
     ("ties", {"bit_generator": "MT19937"}, "is not a saved learner|PCG64"),

@@ -102,7 +102,7 @@ def test_every_run_has_an_environment_and_a_seed_of_its_own():
     assert len(used) == len(set(seeds)) == 3 and None not in seeds
     assert all(env.seeds[1:] == [None] for env in used)
     assert all(env.closed for env in made)
-    again = [ex.Gym(HallEnv).world(0, run).seed for run in range(3)]
+    again = [ex.Gym(HallEnv).make_env(0, run).seed for run in range(3)]
     assert set(again) == set(seeds)
 
 
@@ -156,7 +156,7 @@ def test_an_error_of_the_environments_own_is_told_with_its_line_and_where_it_was
         def broken(self, right):
             raise KeyError("motor broke")
 
-    with pytest.raises(ex.WorldError) as caught:
+    with pytest.raises(ex.EnvError) as caught:
         run_through(Motor, runs=1)
     assert re.fullmatch(
         r"KeyError: 'motor broke' \(.*test_outside\.py, line \d+\), in step of run 0, episode 0, "
@@ -171,7 +171,7 @@ def test_an_error_of_the_environments_own_is_told_with_its_line_and_where_it_was
 @pytest.mark.parametrize("threads", [1, 2])
 def test_other_runs_finish_before_a_failure_is_told(threads):
     every = run_through(HallEnv, runs=6)
-    with pytest.raises(ex.WorldError) as caught:
+    with pytest.raises(ex.EnvError) as caught:
         run_through(lambda: FailsIn((1, 3)), runs=6, threads=threads)
     assert "in step of run 1, episode 0, step 2" in str(caught.value)
     assert str(caught.value).endswith(
@@ -185,7 +185,7 @@ def test_other_runs_finish_before_a_failure_is_told(threads):
 
 
 def test_no_more_runs_are_begun_where_all_fail():
-    with pytest.raises(ex.WorldError) as caught:
+    with pytest.raises(ex.EnvError) as caught:
         run_through(lambda: FailsIn(range(40)), runs=30, threads=1)
     assert str(caught.value).endswith(
         "; 5 of 30 runs failed (0, 1, 2, 3, 4), 25 were not begun after 5 failures in a row"

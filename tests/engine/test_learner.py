@@ -110,7 +110,7 @@ def test_greedy_with_memory_leaves_the_memory_alone():
 
 def test_for_env_reads_spaces():
     learner = ex.Learner.for_env(AGENTS[0], ex.OneHot(), HallEnv(), compiled=False)
-    assert (learner.n_actions, learner.reading.states) == (2, CELLS)
+    assert (learner.n_actions, learner.observation_spec.states) == (2, CELLS)
     drive(learner, HallEnv(), 20)
 
 

@@ -27,7 +27,7 @@ from expectant.core.verbs import (
     step,
     truncated,
 )
-from expectant.domains.external import OutsidePart
+from expectant.domains.external import ExternalPart
 from expectant.engine.driver import advanced
 from expectant.engine.gym_loop import play, respond
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
@@ -206,7 +206,7 @@ def test_errors_of_learning_and_of_planning_both_count_as_divergence(where, lost
     run = a_run(track(end=3), agent, episodes=2)
     assert go(run, episodes=2) == DIVERGED
     assert len(agent.seen) == 1 and np.isnan(run.returns).all()
-    outside = a_run(OutsidePart(np.zeros(1, np.int64)), agent._replace(seen=[]), episodes=2)
+    outside = a_run(ExternalPart(np.zeros(1, np.int64)), agent._replace(seen=[]), episodes=2)
     _, status = play(respond, World([]), outside, Budget(2, MANY, MANY), NOTHING, np.zeros(1))
     assert status == DIVERGED and outside.clock.tolist()[:3] == [0, 1, 1]
 
@@ -236,7 +236,7 @@ def test_room_is_made_where_it_is_asked_for():
     budget, going_on = Budget(1, MANY, MANY), np.zeros(1, np.int64)
     inside, status = advanced(simulate, a_run(track(end=3), full), budget, NOTHING, going_on)
     assert status == DONE and inside.agent.room == 1 and len(full.seen) == 3
-    outside = a_run(OutsidePart(np.zeros(1, np.int64)), full)
+    outside = a_run(ExternalPart(np.zeros(1, np.int64)), full)
     outside, status = play(respond, World([(3, "ended")]), outside, budget, NOTHING, going_on)
     assert status == DONE and outside.agent.room == 1 and len(full.seen) == 6
 
@@ -271,7 +271,7 @@ class World:
 
 
 def played(ends: list[tuple[int, str]], **budget: int) -> tuple[Run, int]:
-    run = a_run(OutsidePart(np.zeros(1, np.int64)), episodes=2, bins=4, bin=2)
+    run = a_run(ExternalPart(np.zeros(1, np.int64)), episodes=2, bins=4, bin=2)
     limits = Budget(budget.get("episodes", 2), budget.get("steps", MANY), budget.get("limit", MANY))
     return play(respond, World(ends), run, limits, NOTHING, np.zeros(1))
 

@@ -64,7 +64,7 @@ def test_a_dense_model_of_a_million_features_is_refused_before_it_is_allocated()
 
 
 def test_a_learner_refuses_at_its_first_observation(twenty_gib):
-    with refused("^Lookahead in Outside: needs 204 GiB or more"):
+    with refused("^Lookahead in ExternalDomain: needs 204 GiB or more"):
         ex.Learner(AGENT, HUGE, n_actions=2).start(np.zeros(4))
 
 
@@ -74,7 +74,7 @@ def test_a_learner_refuses_at_its_first_observation(twenty_gib):
         (ex.Corridor(10**6), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
         (ex.domains.LocaGrid(10**3, 10**3), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
         (
-            ex.domains.Outside(2, 10**9),
+            ex.domains.ExternalDomain(2, 10**9),
             ex.RandomBinary(100, 9),
             ex.QLearning.paper(0.1),
             "fewer features",

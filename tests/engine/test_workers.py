@@ -158,7 +158,7 @@ def test_a_run_in_a_worker_leaves_the_same_behind(processes, domain, features):
 @pytest.mark.parametrize(
     ("trouble", "kind", "message"),
     [
-        ("fails", ex.WorldError, r"Motor: left broke at 2.5 A.*run 0, episode 0, step 3"),
+        ("fails", ex.EnvError, r"Motor: left broke at 2.5 A.*run 0, episode 0, step 3"),
         ("shape", ValueError, r"must have 2 components.*in step of run 0, episode 0, step 3"),
         ("dies", ChildProcessError, r"its process has ended \(EXIT\(3\)\) in run 0"),
         ("hangs", TimeoutError, r"no answer in run 0, episode 0, after step 2 for 0 s"),
@@ -170,7 +170,7 @@ def test_trouble_in_a_worker_names_the_run(processes, trouble, kind, message, mo
     source = source_for(ex.Gym(Troubled, trouble=trouble), VECTORS)
     with pytest.raises(kind, match=message) as caught:
         run_there(processes, source)
-    assert isinstance(caught.value, ex.WorldError)
+    assert isinstance(caught.value, ex.EnvError)
     if trouble == "dies":
         same(
             run_here(source_for(ex.Gym(HallEnv))), run_there(processes, source_for(ex.Gym(HallEnv)))
@@ -208,7 +208,7 @@ def run_gym(environment, threads, **options):
     ("dies", "message"), [(False, "motor broke.*in step of run 1, "), (True, "ended .* in run 1, ")]
 )
 def test_a_failure_lets_the_other_runs_finish(dies, message):
-    with pytest.raises(ex.WorldError, match=f"{message}.*3 of 4 runs") as caught:
+    with pytest.raises(ex.EnvError, match=f"{message}.*3 of 4 runs") as caught:
         run_gym(lambda: FailsIn((1,), dies), 2)
     assert caught.value.finished is not None
     assert caught.value.finished.numbers == [0, 2, 3]

@@ -56,7 +56,7 @@ def test_differential_values_solve_their_equation(seed):
     domain, rng = random_endless(seed), np.random.default_rng(seed)
     policy = rng.dirichlet(np.ones(2), size=4)
     values, rate = exact.differential_values(domain, policy), exact.gain(domain, policy)
-    ahead = (policy * exact.backed_up(domain, values)).sum(axis=1)
+    ahead = (policy * exact.action_values_of(domain, values)).sum(axis=1)
     np.testing.assert_allclose(ahead - rate, values, atol=1e-9)
     assert exact.stationary_distribution(domain, policy) @ values == pytest.approx(0.0, abs=1e-9)
 

@@ -60,7 +60,7 @@ def test_the_planning_gap_of_the_corridor():
 def test_optimal_values_satisfy_the_optimality_equation(seed, discount):
     domain = random_mdp(seed)
     values = exact.optimal_values(domain, discount=discount)
-    q = exact.backed_up(domain, values, discount=discount)
+    q = exact.action_values_of(domain, values, discount=discount)
     np.testing.assert_allclose(q.max(axis=1), values, atol=1e-9)
     policy = exact.greedy_policy(q)
     np.testing.assert_allclose(
@@ -96,7 +96,7 @@ def test_aliased_features_change_them():
     features = np.repeat(np.eye(3), 3, axis=0)
     found = exact.fixed_point(domain, "avi", features=features, discount=0.9)
     values = features @ found.weights
-    targets = exact.backed_up(domain, values, discount=0.9).max(axis=1)
+    targets = exact.action_values_of(domain, values, discount=0.9).max(axis=1)
     np.testing.assert_allclose(features.T @ (targets - values), 0.0, atol=1e-8)
     uneven = exact.fixed_point(
         domain, "avi", features=features, discount=0.9, state_weights=np.arange(1.0, 10.0)
@@ -133,7 +133,7 @@ def test_every_exact_answer_is_of_the_phase_that_is_asked_for():
             assert found.start_return == pytest.approx(mean)
         assert exact.optimal_values(domain, phase=phase).tolist() == rewards
         assert exact.optimal_action_values(domain, phase=phase)[:, 0].tolist() == rewards
-        assert exact.backed_up(domain, np.zeros(2), phase=phase)[:, 0].tolist() == rewards
+        assert exact.action_values_of(domain, np.zeros(2), phase=phase)[:, 0].tolist() == rewards
         assert exact.policy_values(domain, [0, 0], phase=phase).tolist() == rewards
         assert exact.epsilon_greedy_optimal_return(domain, phase=phase) == pytest.approx(mean)
         assert exact.linear_model(domain, np.eye(2), phase=phase)[1].tolist() == [rewards]
@@ -168,7 +168,7 @@ def test_values_are_discounted_once_a_step():
         found = exact.fixed_point(chain, update, discount=0.5, epsilon=0.0)
         assert found.action_values[:, 1].tolist() == expected
         assert found.start_return == pytest.approx(14 / 3)
-    assert exact.backed_up(chain, np.array(expected), discount=0.5)[1].tolist() == [1.0, 4.0]
+    assert exact.action_values_of(chain, np.array(expected), discount=0.5)[1].tolist() == [1.0, 4.0]
     mean = exact.epsilon_greedy_optimal_return(chain, 0.0, discount=0.5)
     assert mean == pytest.approx(14 / 3)
 
@@ -182,7 +182,7 @@ def test_linear_model_is_aligned_or_refused():
     domain = ex.Corridor()
     features = exact.feature_matrix(domain, ex.RandomBinary(14, 5))
     model, rewards = exact.linear_model(domain, features)
-    world = exact.dynamic_programming.dynamics(domain)
+    world = exact.dynamic_programming.get_dynamics(domain)
     for action in (0, 1):
         predicted = features @ model[action].T
         np.testing.assert_allclose(

@@ -50,7 +50,7 @@ def test_values_that_are_linear_in_the_features_are_found_exactly():
     """Boyan's chain: state n is worth −2 n, and its features interpolate."""
     chain = ex.domains.BoyanChain()
     matrix = ex.exact.feature_matrix(chain, ex.features.Interpolated(25))
-    world = ex.exact.dynamic_programming.dynamics(chain)
+    world = ex.exact.dynamic_programming.get_dynamics(chain)
     expected = ex.exact.dynamic_programming.expected_next(world, matrix)[:, 0]
     weights = lstd(matrix, world.rewards[:, 0], expected)
     np.testing.assert_allclose(matrix @ weights, -2.0 * np.arange(98), atol=1e-6)

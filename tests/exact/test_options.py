@@ -68,7 +68,7 @@ def test_stopping_halfway_with_probability_one_half():
 def test_models_are_what_walks_come_to(seed):
     """Summed over the steps of a walk, without any equation solved."""
     domain, policy, stop = random_option(seed)
-    world = exact.dynamic_programming.dynamics(domain)
+    world = exact.dynamic_programming.get_dynamics(domain)
     here, rewards, successors, universal = (
         np.eye(5),
         np.zeros(5),

@@ -15,7 +15,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import expectant as ex
-from expectant.analysis.selection import setting_intervals
+from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import FRESH, HALVES, best, best_of, choose_in_group, trial_of
 from expectant.experiments.config_file import parse_spec
@@ -295,4 +295,4 @@ def test_curves_of_a_setting_have_the_others_at_their_best_and_as_in_the_best():
     line = {line.setting: line for line in sensitivities(THREE, values)}["agent.b"]
     assert line.values == [1, 2]
     assert line.envelope[:, 0].tolist() == [50.0, 13.0]
-    np.testing.assert_array_equal(line.envelope[:, 1:], setting_intervals(values)[[0, 7]])
+    np.testing.assert_array_equal(line.envelope[:, 1:], trial_intervals(values)[[0, 7]])

@@ -200,7 +200,7 @@ def test_cost_of_a_decision(given, outcome):
 
 
 def test_verdicts_on_the_cost_of_a_decision():
-    data = replace(plain("", a=[[1.0]] * 3), reading="ours")
+    data = replace(plain("", a=[[1.0]] * 3), interpretation="ours")
     found = judged(claim(18), data)
     assert (found.reading, found.verdict, found.runs) == ("ours", HOLDS, 0)
     assert found.to_dict()["chance"] is None and found.unit == "times"  # nothing was drawn
@@ -208,8 +208,8 @@ def test_verdicts_on_the_cost_of_a_decision():
 
 
 def test_readings_side_by_side_and_missing_figures_left_out():
-    first = replace(plain("", a=[[1.0]] * 3), reading="ours")
-    second = replace(plain("", a=[[-1.0]] * 3), reading="code")
+    first = replace(plain("", a=[[1.0]] * 3), interpretation="ours")
+    second = replace(plain("", a=[[-1.0]] * 3), interpretation="code")
     found = judge_claims([of_all("mean", "a"), claim(1)], [first, second])
     assert [(one.reading, one.verdict) for one in found] == [("ours", HOLDS), ("code", FAILS)]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.analysis.adaptation import LAST, adaptation_verdict, score
+from expectant.analysis.adaptation import LAST, adaptation_verdict, score_adaptation
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.experiments.metrics import measure_named
 from expectant.experiments.study_report import rows_of, score_as_data
@@ -39,10 +39,10 @@ def panel_of(rows, phases, levels=LEVELS):
 
 def test_scores_by_hand():
     panel, rows = measures([1.0, 2.0], [0.5, 1.5], [1.0, 1.25])
-    found = score(panel, rows)
+    found = score_adaptation(panel, rows)
     assert found.first.tolist() == [0.5, 1.0]
     assert found.adaptation.tolist() == [0.0, 1.0]
-    assert (found.learned, found.adapted, found.adapted_runs) == (0.75, 0.5, 1)
+    assert (found.mean_first, found.mean_adaptation, found.adapted_runs) == (0.75, 0.5, 1)
     assert [end.tolist() for end in found.ends] == [[1.0, 2.0], [0.5, 1.5], [1.0, 1.25]]
 
 
@@ -64,7 +64,7 @@ def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_o
     panel, rows = measures([20.0, 20.0, 19.0], [8.0, 7.99, 2.0], runs=3)
     heights = zip(LEVELS, (20.0, 10.0, 0.0), strict=True)
     levels = tuple(level._replace(height=height) for level, height in heights)
-    found = score(replace(panel, levels=levels), rows)
+    found = score_adaptation(replace(panel, levels=levels), rows)
     assert (found.adapted_runs, found.adaptation.tolist()) == (1, [0.8, 0.799, 0.2])
     data = score_as_data(found)
     assert 0.2 <= data["adaptation_low"] < data["adaptation"] < data["adaptation_high"] <= 0.8
@@ -75,7 +75,7 @@ def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_o
 
 def test_a_diverged_run_is_not_dropped():
     panel, rows = measures([2.0, 2.0], [1.5, np.nan])
-    data = score_as_data(score(panel, rows))
+    data = score_as_data(score_adaptation(panel, rows))
     assert data["verdict"] == "undecided"
     assert data["adaptation"] is None
     assert data["phase2"] == [1.5, None]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from expectant.analysis.adaptation import own_recoveries, regrets
+from expectant.analysis.adaptation import recovery_times, regrets
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.experiments.metrics import measure_named
 
@@ -98,7 +98,7 @@ def test_recovered_is_most_of_the_way_to_its_own_level(level, bins):
     curve = fallen(-5.0)
     curve[10:20] = [9.0, -5.0, level, *[9.0] * 7]
     panel = panel_of(curve.tolist(), bin=50, switch_every=500)
-    assert own_recoveries(panel, curve)[0] == bins * 50
+    assert recovery_times(panel, curve)[0] == bins * 50
     assert measured("recovery", panel, 1) == [bins * 50]
 
 

@@ -114,7 +114,7 @@ def test_a_look_of_ones_own():
 def test_errors_of_known_values():
     """Off by 3 and by 4 in two of a hundred states, and not known once it has diverged."""
     car, look = ex.domains.DrivenCar(), look_named("known_error")
-    known = car.known_values(0.97)
+    known = car.reference_values(0.97)
     values = np.stack([known.values, known.values, np.full(100, np.nan)])
     values[1, :2] += (3.0, -4.0)
     found = look.of(car, AGENT, Seen(values, np.zeros(0), np.zeros(3)))

@@ -211,7 +211,7 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     job = Job(car, features, agent, episodes=1)
     record = record_from({"look": "known_error", "every": 1})
     curve, stop = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), record)
-    known = car.known_values(1.0)
+    known = car.reference_values(1.0)
     vectors = look(ask, set_aside(stop.run), States(known.observations, np.full(100, -1)),
                    ("features",)).features  # fmt: skip
     values = vectors @ stop.run.agent.weights[: vectors.shape[1]]

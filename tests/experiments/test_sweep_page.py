@@ -12,7 +12,7 @@ from experiments.synthetic import spec, write_sweep
 from scipy import stats
 from typer.testing import CliRunner
 
-from expectant.analysis.selection import setting_intervals
+from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import best
 from expectant.experiments.metrics import MEASURES
@@ -58,9 +58,7 @@ def test_the_data_are_those_of_the_folder(folder):
     scores = unpack(data["scores"], -1, 3)
     np.testing.assert_allclose(scores[:, 0], folder.values.mean(axis=1), rtol=1e-6)
     known = np.isfinite(folder.values).all(axis=1)
-    np.testing.assert_allclose(
-        scores[known, 1:], setting_intervals(folder.values)[known], rtol=1e-6
-    )
+    np.testing.assert_allclose(scores[known, 1:], trial_intervals(folder.values)[known], rtol=1e-6)
     curves = unpack(data["curves"], 60, 3, 20)
     expected = mean_band(folder.curves(3))
     np.testing.assert_allclose(curves[3], expected, rtol=1e-5)

@@ -105,10 +105,12 @@ def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
         for _ in range(40 // 12):  # whole sweeps, in the order of the pairs
             for pair in range(12):
                 values = q.max(axis=1)
-                target = ex.exact.backed_up(own, values)
+                target = ex.exact.action_values_of(own, values)
                 q[pair // 2, pair % 2] = target[pair // 2, pair % 2]
         for pair in range(40 % 12):
-            q[pair // 2, pair % 2] = ex.exact.backed_up(own, q.max(axis=1))[pair // 2, pair % 2]
+            q[pair // 2, pair % 2] = ex.exact.action_values_of(own, q.max(axis=1))[
+                pair // 2, pair % 2
+            ]
         values = ex.exact.policy_values(own, ex.exact.greedy_policy(q))
         assert panel.curves["uniform"][number, -1] == pytest.approx(values[0], abs=1e-4)
 

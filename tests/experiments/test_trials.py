@@ -11,7 +11,7 @@ from expectant.engine.driver import drive, going_on
 from expectant.engine.evaluate import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.exact.loca_mountain_car import judged_levels
+from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.recording import earned, levels_of, performer, record_from, recorded
 
 CAR = ex.domains.LocaMountainCar(phase_steps=(300, 100, 100))
@@ -51,7 +51,7 @@ def test_a_run_that_is_looked_at_is_the_same_run():
 
 
 def test_levels_are_those_of_the_car():
-    before, local, after = judged_levels(CAR, 3)
+    before, local, after = reference_levels(CAR, 3)
     assert before == {"optimum": pytest.approx(1.936, abs=0.01)}
     assert local == after
     assert local["optimum"] == pytest.approx(1.309, abs=0.01)
@@ -73,7 +73,7 @@ def test_a_diverged_agent_earns_nothing_that_is_known():
 
 
 def test_what_cannot_be_judged_by_episodes():
-    with pytest.raises(ValueError, match=r"LocaGrid: has phases.*judge_in"):
+    with pytest.raises(ValueError, match=r"LocaGrid: has phases.*prepare_evaluation"):
         recorded(
             Job(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
             going_on(), record(5, 1),

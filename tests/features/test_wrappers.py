@@ -113,5 +113,5 @@ class Unbounded(Troubled):
 
 def test_bounds_are_not_estimated_from_what_is_no_number():
     message = "observation: must be finite numbers, got .* in run 0, episode 0, step 3"
-    with pytest.raises(ex.WorldError, match=message):
+    with pytest.raises(ex.EnvError, match=message):
         ex.features.bounds_of(Unbounded)

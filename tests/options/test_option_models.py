@@ -74,7 +74,7 @@ class World(Built):
             linear.durations[option, : self.states] = durations
             if linear is not models:
                 models.visits[option, :, : self.states] = visits
-                world = exact.dynamic_programming.dynamics(self.mdp)
+                world = exact.dynamic_programming.get_dynamics(self.mdp)
                 mean = (self.policies[option] * world.rewards).sum(axis=1)
                 models.pays[option, : self.states] = mean
 

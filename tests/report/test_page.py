@@ -114,7 +114,7 @@ def test_diverged_bins_are_null_and_counted(make_panel: Any) -> None:
 def test_everything_from_outside_is_escaped(make_panel: Any) -> None:
     panel = make_panel(EVIL, (EVIL, "lookahead"), panel=EVIL, reading=EVIL)
     panel.labels["lookahead"] = EVIL
-    other = replace(panel, reading="other", panel=f'"{EVIL}')
+    other = replace(panel, interpretation="other", panel=f'"{EVIL}')
     keys = ("id", "figure", "reading", "claim", "verdict", "effect", "low", "high", "rule")
     verdict = dict.fromkeys((*keys, "detail"), EVIL)
     sections = [

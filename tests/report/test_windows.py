@@ -40,7 +40,7 @@ def test_a_window_counts_episodes_from_the_move():
 def test_a_zoom_follows_the_panels_of_its_reading():
     panels = [panel(name=s, reading=r) for r in ("print", "ours") for s in ("slip 0", "slip 0.1")]
     found = shown(panels, "4a", zoom=250)
-    assert [(p.reading, p.title or p.panel) for p in found] == [
+    assert [(p.interpretation, p.title or p.panel) for p in found] == [
         (reading, name)
         for reading in ("print", "ours")
         for name in ("slip 0", "slip 0.1", "slip 0: move 1", "slip 0.1: move 1")

@@ -45,17 +45,17 @@ def _after(panel: Panel, curve: np.ndarray, needed: int) -> np.ndarray:
     return np.stack([finite_or_nan(curve[..., start : start + length]) for start in switches])
 
 
-def lowests(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+def lowest_bins(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """The lowest bin after each switch."""
     return _after(panel, curve, needed).min(axis=-1)
 
 
-def crossed_lowests(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
+def cross_fitted_lows(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
     """What runs (n, bins) earn where others are lowest after each switch: (switches, n).
 
     The lowest of noisy bins lies too low, and runs that pick it are too sure of it. So the bin in
     which one half of the runs is lowest on average tells where the other half is measured, and
-    intervals are widened a little (``judging.CROSSED``), since both may have picked the same.
+    intervals are widened a little (``CROSS_FIT_WIDENING``).
     """
     return np.stack([_crossed(phase) for phase in _after(panel, curves, needed)])
 
@@ -76,13 +76,13 @@ def drops(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     The level is the mean of the last fifth of the phase before, at least one bin. Negative if every
     bin after the switch is above that level.
     """
-    return _levels_before(panel, curve, needed) - lowests(panel, curve, needed)
+    return _levels_before(panel, curve, needed) - lowest_bins(panel, curve, needed)
 
 
-def crossed_drops(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
+def cross_fitted_drops(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
     """The level of runs before each switch minus what they earn where others are lowest."""
-    low = lowests(panel, curves, needed)
-    return drops(panel, curves, needed) + low - crossed_lowests(panel, curves, needed)
+    low = lowest_bins(panel, curves, needed)
+    return drops(panel, curves, needed) + low - cross_fitted_lows(panel, curves, needed)
 
 
 def _levels_before(panel: Panel, curve: np.ndarray, needed: int) -> np.ndarray:
@@ -101,7 +101,7 @@ def regrets(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     return (panel.optimum - first).sum(axis=-1) * panel.bin
 
 
-def entries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+def first_bins(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """The first bin, or look, after each switch."""
     if panel.points is not None and panel.phases is not None:
         first = np.flatnonzero(np.diff(panel.phases) > 0) + 1
@@ -111,7 +111,7 @@ def entries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     return _after(panel, curve, needed)[..., 0]
 
 
-def own_recoveries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+def recovery_times(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """Episodes until most of the way from the lowest bin to the end of the phase is made up.
 
     The end of the phase is its last fifth. Only bins from the lowest one on count, and that bin
@@ -150,11 +150,11 @@ class Score:
     adaptation: np.ndarray
 
     @property
-    def learned(self) -> float:
+    def mean_first(self) -> float:
         return float(self.first.mean())
 
     @property
-    def adapted(self) -> float:
+    def mean_adaptation(self) -> float:
         return float(self.adaptation.mean())
 
     @property
@@ -162,15 +162,15 @@ class Score:
         return int((self.adaptation >= ADAPTED).sum())
 
 
-def is_test(panel: Panel) -> bool:
+def is_adaptation_test(panel: Panel) -> bool:
     """Whether the curves of a panel are of such a test."""
     outdated = any(level.name == "outdated policy" for level in panel.levels)
     return outdated and panel.phases is not None and int(panel.phases.max()) == AFTER
 
 
-def score(panel: Panel, curves: np.ndarray) -> Score:
+def score_adaptation(panel: Panel, curves: np.ndarray) -> Score:
     """Score the curves (runs, M) of a panel."""
-    if not is_test(panel) or panel.phases is None:
+    if not is_adaptation_test(panel) or panel.phases is None:
         raise Unavailable("the greedy policy was not looked at through a local change")
     phases = panel.phases
 
@@ -178,12 +178,12 @@ def score(panel: Panel, curves: np.ndarray) -> Score:
         return curves[:, np.flatnonzero(phases == phase)[-LAST:]].mean(axis=1)
 
     ends = end_of(BEFORE), end_of(LOCAL), end_of(AFTER)
-    before, after, outdated = references(panel).values()
+    before, after, outdated = reference_returns(panel).values()
     gain = (ends[LOCAL] - outdated) / (after - outdated)
     return Score(ends, ends[BEFORE] / before, gain)
 
 
-def references(panel: Panel) -> dict[str, float]:
+def reference_returns(panel: Panel) -> dict[str, float]:
     """What the optimum is worth before the change and after it, and the first optimum after it."""
     optima = [level.height for level in panel.levels if level.name == "optimum"]
     outdated = next(level.height for level in panel.levels if level.name == "outdated policy")

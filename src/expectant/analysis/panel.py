@@ -49,7 +49,7 @@ class Panel:
 
     figure: str
     panel: str
-    reading: str
+    interpretation: str
     bin: int
     switch_every: int | None
     optimum: float
@@ -68,7 +68,7 @@ class Panel:
     of_errors: bool = False
 
     def __repr__(self) -> str:
-        names = "/".join(filter(None, (self.reading, self.figure, self.panel)))
+        names = "/".join(filter(None, (self.interpretation, self.figure, self.panel)))
         sizes = ", ".join(f"{agent} {curve.shape}" for agent, curve in self.curves.items())
         return f"Panel({names}: {self.quantity} of {sizes})"
 
@@ -110,7 +110,7 @@ class Panel:
     def runs(self) -> int:
         return min(curve.shape[0] for curve in self.curves.values())
 
-    def of_runs(self, runs: int | None) -> Panel:
+    def first_runs(self, runs: int | None) -> Panel:
         """The first so many runs of it."""
         if runs is None or runs >= self.runs:
             return self

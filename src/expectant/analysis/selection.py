@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
-from expectant.analysis.verdicts import holm_adjusted
+from expectant.analysis.verdicts import holm_correction
 
 LEVEL = 0.05  # the chance that any setting at all is called worse by mistake
 FEWEST_TO_SPLIT = 4  # runs: halves of one run would have no interval
@@ -42,12 +42,12 @@ class BestGrid(NamedTuple):
     best: np.ndarray
 
 
-def setting_means(values: np.ndarray) -> np.ndarray:
+def trial_means(values: np.ndarray) -> np.ndarray:
     """Means over runs: (settings, runs) to (settings,), NaN where a run diverged."""
     return finite_or_nan(values).mean(axis=1)
 
 
-def setting_intervals(values: np.ndarray) -> np.ndarray:
+def trial_intervals(values: np.ndarray) -> np.ndarray:
     """Bootstrap intervals of the means, (settings, 2); NaN with a diverged run, or one run only."""
     values = finite_or_nan(values)
     found = np.full((values.shape[0], 2), np.nan)
@@ -60,21 +60,21 @@ def setting_intervals(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def pick(means: np.ndarray) -> int:
+def best_index(means: np.ndarray) -> int:
     """The position of the largest mean, of equal ones the first; NaN only if there is nothing else.
 
-    >>> pick(np.array([1.0, np.nan, 3.0]))
+    >>> best_index(np.array([1.0, np.nan, 3.0]))
     2
     """
     if len(means) == 0:
-        raise ValueError("pick: means must have at least one, got none")
+        raise ValueError("best_index: means must have at least one, got none")
     return int(np.argmax(np.where(np.isfinite(means), means, -np.inf)))
 
 
-def halves(runs: int) -> tuple[slice, slice]:
+def split_runs(runs: int) -> tuple[slice, slice]:
     """Runs to choose by and runs to report: the first half and the second, or twice all of them.
 
-    >>> halves(5)
+    >>> split_runs(5)
     (slice(0, 3, None), slice(3, 5, None))
     """
     if runs < FEWEST_TO_SPLIT:
@@ -83,7 +83,7 @@ def halves(runs: int) -> tuple[slice, slice]:
     return slice(0, middle), slice(middle, runs)
 
 
-def no_worse(values: np.ndarray, best: int, level: float = LEVEL) -> np.ndarray:
+def is_no_worse(values: np.ndarray, best: int, level: float = LEVEL) -> np.ndarray:
     """Which settings (settings,) are not shown to be worse than the best one.
 
     A one-sided paired t-test of every other setting, with Holm's correction, so that the chance of
@@ -95,7 +95,7 @@ def no_worse(values: np.ndarray, best: int, level: float = LEVEL) -> np.ndarray:
     others = found.copy()
     others[best] = False
     if values.shape[1] > 1 and others.any():
-        found[others] = holm_adjusted(_chances(values[best] - values[others])) > level
+        found[others] = holm_correction(_chances(values[best] - values[others])) > level
     return found
 
 
@@ -115,15 +115,15 @@ def responses(columns: Columns, means: np.ndarray, name: str, best: int) -> list
     """What every value of one setting is worth, in the order of the values."""
     others = [column for key, column in columns.items() if key != name]
     found = []
-    for value, places in by_value(columns[name]):
+    for value, places in group_by_value(columns[name]):
         alike = [p for p in places if all(each[p] == each[best] for each in others)]
         found.append(Response(value, _pick_among(means, places), alike[0] if alike else None))
     return found
 
 
-def grid_of(columns: Columns, means: np.ndarray, first: str, second: str) -> BestGrid:
+def best_grid(columns: Columns, means: np.ndarray, first: str, second: str) -> BestGrid:
     """The best of every pair of values of two settings."""
-    rows, stacks = by_value(columns[first]), by_value(columns[second])
+    rows, stacks = group_by_value(columns[first]), group_by_value(columns[second])
     best = np.full((len(rows), len(stacks)), -1)
     for column, (_, places) in enumerate(stacks):
         wanted = set(places)
@@ -134,7 +134,7 @@ def grid_of(columns: Columns, means: np.ndarray, first: str, second: str) -> Bes
     return BestGrid([value for value, _ in rows], [value for value, _ in stacks], best)
 
 
-def by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:
+def group_by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:
     """The different values of a setting in their order, each with the positions that have it."""
     places: dict[Any, list[int]] = {}
     for place, value in enumerate(column):
@@ -142,7 +142,7 @@ def by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:
     return sorted(places.items(), key=lambda item: _order(item[0]))
 
 
-def spread(means: np.ndarray, found: Sequence[Response]) -> float:
+def envelope_range(means: np.ndarray, found: Sequence[Response]) -> float:
     """How much a setting matters: the range of its envelope; 0 where it cannot be told."""
     known = means[[response.envelope for response in found]]
     known = known[~np.isnan(known)]
@@ -150,7 +150,7 @@ def spread(means: np.ndarray, found: Sequence[Response]) -> float:
 
 
 def _pick_among(means: np.ndarray, places: Sequence[int]) -> int:
-    return places[pick(means[list(places)])]
+    return places[best_index(means[list(places)])]
 
 
 def _order(value: Any) -> tuple[int, Any]:

@@ -27,7 +27,7 @@ class PairedDifference(NamedTuple):
     mean: float
     low: float
     high: float
-    chance: float
+    p_value: float
     above: int
     below: int
 
@@ -58,10 +58,10 @@ def paired_difference(
     return PairedDifference(float(differences.mean()), low, high, chance, above, below)
 
 
-def holm_adjusted(chances: np.ndarray) -> np.ndarray:
+def holm_correction(chances: np.ndarray) -> np.ndarray:
     """p-values corrected for being many (Holm 1979): one at most α is significant at α.
 
-    >>> holm_adjusted(np.array([0.01, 0.04, 0.03]))
+    >>> holm_correction(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """
     chances = np.asarray(chances, float)
@@ -103,7 +103,7 @@ LEVEL = 0.95
 TAIL = (1.0 - LEVEL) / 2.0  # what may lie beyond either end of an interval
 # Two halves of the runs that pick a bin for each other depend on each other if all bins are alike:
 # their correlation is then 0.36 at most (of three bins), and the root of 1.36 is this.
-CROSSED = 1.17
+CROSS_FIT_WIDENING = 1.17
 ROUNDING = 1e-9  # of the numbers compared: sums in another order differ by less
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
@@ -124,7 +124,7 @@ class Statement(NamedTuple):
     def slack(self) -> float:
         return ROUNDING * max(1.0, abs(self.reference) + self.margin)
 
-    def shown_by(self, values: np.ndarray) -> np.ndarray:
+    def is_satisfied_by(self, values: np.ndarray) -> np.ndarray:
         """Whether numbers as they are, without any interval, satisfy it."""
         away = np.asarray(values) - self.reference
         if self.kind == ABOVE:
@@ -203,7 +203,7 @@ def pseudo_values(
     return runs * whole - (runs - 1) * statistic(*without)
 
 
-def find(
+def assess(
     values: np.ndarray,
     statement: Statement,
     label: str = "",
@@ -254,11 +254,11 @@ def find(
     return Finding(statement, effect, effect - half, effect + half, against, alike, label, short)
 
 
-def exactly(number: float, statement: Statement, label: str = "") -> Finding:
+def assess_exact(number: float, statement: Statement, label: str = "") -> Finding:
     """What a number that is known without any doubt says about a statement; NaN says nothing."""
     if math.isnan(number):
         return Finding(statement, number, number, number, 1.0, 1.0, label)
-    return find(np.array([number, number]), statement, label)
+    return assess(np.array([number, number]), statement, label)
 
 
 def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
@@ -268,24 +268,24 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     weakest = min(findings, key=lambda found: found.room)
     if all(found.holds for found in findings):
         return HOLDS, weakest
-    against = holm_adjusted(np.array([found.against for found in findings]))
+    against = holm_correction(np.array([found.against for found in findings]))
     if against.min() <= TAIL:
         return FAILS, findings[int(against.argmin())]
     open_ = [found for found in findings if not found.holds]
     weakest = min(open_, key=lambda found: found.room)
-    alike = holm_adjusted(np.array([found.alike for found in open_]))
+    alike = holm_correction(np.array([found.alike for found in open_]))
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
 
 
-def falls_short(findings: Sequence[Finding]) -> bool:
+def is_refuted_at_margin(findings: Sequence[Finding]) -> bool:
     """Whether a claim that is unclear is known not to hold by more than its margin.
 
     Its number may be as small as to be equal or as negative as to fail; large enough it is not.
     """
-    return bool(holm_adjusted(np.array([found.short for found in findings])).min() <= TAIL)
+    return bool(holm_correction(np.array([found.short for found in findings])).min() <= TAIL)
 
 
-def floored(
+def clip_at_floor(
     curves: Sequence[np.ndarray], floor: float = math.nan, *, of_errors: bool = False
 ) -> list[np.ndarray]:
     """The same curves with no bin below a ``floor``, which is where diverged bins lie.
@@ -302,7 +302,7 @@ def floored(
     return [np.where(np.isnan(curve), worst, curve) for curve in known]
 
 
-def block_weights(
+def subsample_weights(
     runs: int, size: int, blocks: int, rng: np.random.Generator | None = None
 ) -> np.ndarray:
     """Blocks of so many runs drawn with replacement, as weights (blocks, runs) of rows of one."""
@@ -314,6 +314,6 @@ def block_weights(
 @lru_cache(maxsize=16)
 def _first_weights(runs: int, size: int, blocks: int) -> np.ndarray:
     """The same blocks for every part of every claim, which take longer to draw than to use."""
-    weights = block_weights(runs, size, blocks, np.random.Generator(np.random.PCG64(0)))
+    weights = subsample_weights(runs, size, blocks, np.random.Generator(np.random.PCG64(0)))
     weights.flags.writeable = False
     return weights

@@ -75,7 +75,7 @@ def check(
     flag().check("check", "compiled", compiled)
     or_none(instance_of(Domain, "a domain")).check("check", "domain", domain)
     or_none(instance_of(Features, "features")).check("check", "features", features)
-    if domain is not None and domain.outside:
+    if domain is not None and domain.external:
         raise ValueError(f"check: domain must run in compiled code, got {domain!r}")
     if isinstance(component, Features):
         features = component

@@ -106,7 +106,7 @@ def _check_settings(domain: Domain) -> None:
         actions = 0
     count = isinstance(actions, int) and actions > 0
     _require(count, "needs `actions`, how many there are, 1 or more")
-    _require(not domain.outside, "runs outside compiled code: use Gymnasium's own check_env")
+    _require(not domain.external, "runs outside compiled code: use Gymnasium's own check_env")
     _require(
         domain.states is not None or domain.bounds is not None,
         "needs `states`, how many states it numbers, or `bounds`, the (low, high) of every "

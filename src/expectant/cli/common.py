@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from expectant.core.errors import WorldError
+from expectant.core.errors import EnvError
 from expectant.core.extras import MissingExtra, need
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -102,7 +102,7 @@ def plain_errors(*extras: str) -> Iterator[None]:
     try:
         need("this command", *extras)
         yield
-    except WorldError as error:
+    except EnvError as error:
         raise fail(error, 1) from None
     except (ValueError, FileNotFoundError, MissingExtra) as error:
         raise fail(error, 2) from None

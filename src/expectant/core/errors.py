@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from expectant.engine.result import Result
 
 
-class WorldError(ValueError, RuntimeError):
+class EnvError(ValueError, RuntimeError):
     """An environment that has failed, or that has answered something wrong: where, in a sentence.
 
     ``finished`` is the Result of the other runs of ``ex.run``; None where none has finished.
@@ -22,11 +22,11 @@ class WorldError(ValueError, RuntimeError):
     finished: Result | None = None
 
 
-class WorldHangs(WorldError, TimeoutError):
+class EnvTimeout(EnvError, TimeoutError):
     """An environment that does not answer."""
 
 
-class WorldCrashed(WorldError, ChildProcessError):
+class EnvCrash(EnvError, ChildProcessError):
     """An environment that has ended the process that it ran in."""
 
 
@@ -39,7 +39,7 @@ def _homes() -> tuple[str, tuple[str, ...]]:
 
 def told(error: BaseException) -> str:
     """An error in one line: its kind, what it says and, if it is a user's own, file and line."""
-    if isinstance(error, WorldError):  # which says all of that itself
+    if isinstance(error, EnvError):  # which says all of that itself
         return str(error)
     text, place = f"{type(error).__name__}: {error}", own_place(error)
     return text if place is None or place in text else f"{text} ({place})"

@@ -19,7 +19,7 @@ from expectant.core.memory import zeros
 from expectant.core.rules import at_least, between, either, number, one_of, whole
 
 if TYPE_CHECKING:
-    from expectant.domains.external import Observations
+    from expectant.domains.external import ObservationSpec
     from expectant.domains.finite import FiniteMDP
 
 __all__ = [
@@ -30,11 +30,11 @@ __all__ = [
     "Domain",
     "Drawing",
     "Exit",
+    "ExternalEnv",
     "Features",
-    "KnownValues",
     "Model",
     "Option",
-    "OutsideWorld",
+    "ReferenceValues",
     "Shape",
     "Values",
     "build_agent_checked",
@@ -109,7 +109,7 @@ class Drawing(NamedTuple):
     phases: tuple[str, ...] = ("",)
 
 
-class KnownValues(NamedTuple):
+class ReferenceValues(NamedTuple):
     """What is known of some states: ``observations`` (n, m), their ``values`` (n,) and by how much
     those may be off, one standard error each, ``errors`` (n,)."""
 
@@ -118,7 +118,7 @@ class KnownValues(NamedTuple):
     errors: np.ndarray
 
 
-class OutsideWorld(Protocol):
+class ExternalEnv(Protocol):
     """What runs outside compiled code: observations into an array, numbers of actions out.
 
     ``asked`` is what ``env`` has not answered yet, in step ``taken`` of ``episode`` of its ``run``.
@@ -186,17 +186,17 @@ class Domain(Buildable, abstract=True):
     Its observations are either the numbers of its states (``states`` of them) or vectors whose
     components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
     says. It changes after every ``switch_every`` episodes, or after each of its ``phase_steps``,
-    where it says so. A domain that is ``outside`` runs in a world that compiled code cannot step
+    where it says so. A domain that is ``external`` runs in a world that compiled code cannot step
     through. Episodes of an ``endless`` one never end by themselves. ``drawing`` is how it is drawn,
     None: by the numbers of its states and actions.
     """
 
     memory_advice: ClassVar[str] = "fewer states"
     public: ClassVar[Sequence[str]] = ("actions", "bounds", "mdp", "phases", "states")
-    outside: ClassVar[bool] = False
+    external: ClassVar[bool] = False
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """What people are told that something runs in."""
         return type(self).__name__
 
@@ -216,7 +216,7 @@ class Domain(Buildable, abstract=True):
         """The finite MDP that it is; None where it is none, or none that is known."""
         return None
 
-    def known_values(self, discount: float) -> KnownValues | None:
+    def reference_values(self, discount: float) -> ReferenceValues | None:
         """What some states are worth, to hold learned values against; None where none is known."""
         return None
 
@@ -224,14 +224,14 @@ class Domain(Buildable, abstract=True):
         """What means of so many ``samples`` are off by, squared and on average; None: not known."""
         return None
 
-    def of_run(self, number: int) -> Domain:
+    def for_run(self, number: int) -> Domain:
         """The domain of one run: itself, unless every run has one of its own.
 
         Those must be of one size, and built of parts of one type.
         """
         return self
 
-    def judge_in(self, part: Any, phase: int) -> None:
+    def prepare_evaluation(self, part: Any, phase: int) -> None:
         """Make a copy of its part one in which agents are judged: in one phase for ever.
 
         Episodes begin as that is done in the domain's test, if it has one.
@@ -239,10 +239,10 @@ class Domain(Buildable, abstract=True):
         if self.phase_steps or self.switch_every is not None:
             raise ValueError(
                 f"{type(self).__name__}: has phases, and does not say how agents are judged in one "
-                "of them by episodes (judge_in)"
+                "of them by episodes (prepare_evaluation)"
             )
 
-    def world(self, seed: int, run: int) -> OutsideWorld:
+    def make_env(self, seed: int, run: int) -> ExternalEnv:
         """The world of one run, where the domain is outside compiled code."""
         raise NotImplementedError
 
@@ -265,8 +265,8 @@ class Domain(Buildable, abstract=True):
         return 1
 
     @property
-    def reading(self) -> Observations | None:
-        """How observations of a world outside are read, ``Observations``; None of one inside."""
+    def observation_spec(self) -> ObservationSpec | None:
+        """How observations of a world outside are read, ``ObservationSpec``; None of one inside."""
         return None
 
     @property

@@ -4,7 +4,7 @@ from expectant.core.interfaces import Domain
 from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
 from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
-from expectant.domains.external import Outside
+from expectant.domains.external import ExternalDomain
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
@@ -24,6 +24,7 @@ __all__ = [
     "Domain",
     "DrivenCar",
     "DynaMaze",
+    "ExternalDomain",
     "FiniteMDP",
     "FourRooms",
     "Gym",
@@ -31,7 +32,6 @@ __all__ = [
     "LocaMountainCar",
     "Lottery",
     "MountainCar",
-    "Outside",
     "RiverSwim",
     "Rooms",
     "ShortcutMaze",

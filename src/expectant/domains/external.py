@@ -33,7 +33,7 @@ GymSource = str | GymEnvironment | Callable[..., GymEnvironment]  # an id, one, 
 MOST_STATES = 1_000_000  # more combinations than that are better observed as a vector
 
 
-class Observations(NamedTuple):
+class ObservationSpec(NamedTuple):
     """How observations are read: as numbers of states, or as vectors.
 
     ``states`` is how many states there are if they are numbered: the combinations of whole numbers
@@ -46,7 +46,7 @@ class Observations(NamedTuple):
     counts: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
 
-    def read(self, observation: object, into: np.ndarray) -> None:
+    def convert(self, observation: object, into: np.ndarray) -> None:
         """Write an observation into an array, as a number or a vector; an error if it is neither.
 
         Compiled code does not look again whether it is in range.
@@ -83,12 +83,12 @@ class Observations(NamedTuple):
         return np.zeros(len(self.bounds or ())) if self.states is None else np.zeros(1, np.int64)
 
 
-def numbers(states: int) -> Observations:
+def numbered_states(states: int) -> ObservationSpec:
     """Observations that are the numbers of states."""
-    return Observations(states, None, (states,), (0,))
+    return ObservationSpec(states, None, (states,), (0,))
 
 
-def one_world(environment: Given, owner: str, advice: str = "") -> Given:
+def check_single_env(environment: Given, owner: str, advice: str = "") -> Given:
     """The same; an error where it is several environments in one."""
     if hasattr(environment, "single_action_space"):
         raise ValueError(
@@ -111,7 +111,7 @@ def action_count(space: object, owner: str) -> int:
     )
 
 
-def observations(space: object, numbered: bool | None, owner: str) -> Observations:
+def observation_spec(space: object, numbered: bool | None, owner: str) -> ObservationSpec:
     """How to read a space. ``numbered`` says whether whole numbers count as states or as a vector.
 
     Left open (None), they count as states where there are not too many of them.
@@ -122,7 +122,7 @@ def observations(space: object, numbered: bool | None, owner: str) -> Observatio
         if numbered:
             raise ValueError(f"{owner}: numbered=True, but its observations are vectors: {space}")
         pairs = zip(space.low.ravel().tolist(), space.high.ravel().tolist(), strict=True)
-        return Observations(bounds=tuple(pairs))
+        return ObservationSpec(bounds=tuple(pairs))
     if isinstance(space, spaces.Discrete):
         counts: tuple[int, ...] = (int(space.n),)
         starts: tuple[int, ...] = (int(space.start),)
@@ -148,8 +148,8 @@ def observations(space: object, numbered: bool | None, owner: str) -> Observatio
         numbered = states <= MOST_STATES
     if not numbered:
         limits = zip(counts, starts, strict=True)
-        return Observations(bounds=tuple((float(s), float(s + n - 1)) for n, s in limits))
-    return Observations(states, None, counts, starts)
+        return ObservationSpec(bounds=tuple((float(s), float(s + n - 1)) for n, s in limits))
+    return ObservationSpec(states, None, counts, starts)
 
 
 def finite_reward(reward: Any) -> float:
@@ -163,13 +163,13 @@ def finite_reward(reward: Any) -> float:
     return number
 
 
-class OutsidePart(NamedTuple):
+class ExternalPart(NamedTuple):
     """``received`` is the latest observation: the number of a state, or a vector."""
 
     received: np.ndarray
 
 
-@observation.register(OutsidePart)
+@observation.register(ExternalPart)
 def _(domain):
     return domain.received
 
@@ -184,7 +184,7 @@ def _pair(value: Any) -> tuple[float, float]:
 LIMITS = list_of(Rule("", _pair), "a list of (low, high) with low below high")
 
 
-class Outside(Domain):
+class ExternalDomain(Domain):
     """A world that somebody else steps through: what a ``Learner`` knows of it.
 
     Its observations are numbers below ``n_states``, or vectors of ``components`` numbers, within
@@ -199,8 +199,7 @@ class Outside(Domain):
     def validate(self) -> None:
         if self.limits is not None and len(self.limits) != self.components:
             raise ValueError(
-                f"Outside: limits has {len(self.limits)} pairs, observations {self.components} "
-                "components"
+                f"ExternalDomain: {len(self.limits)} limits for {self.components} components"
             )
 
     @property
@@ -215,6 +214,6 @@ class Outside(Domain):
     def bounds(self) -> tuple[tuple[float, float], ...] | None:
         return None if self.limits is None else tuple(self.limits)
 
-    def build(self, rng: np.random.Generator) -> OutsidePart:
+    def build(self, rng: np.random.Generator) -> ExternalPart:
         dtype = np.float64 if self.n_states is None else np.int64
-        return OutsidePart(np.zeros(self.components, dtype))
+        return ExternalPart(np.zeros(self.components, dtype))

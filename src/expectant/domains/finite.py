@@ -405,13 +405,13 @@ class FiniteMDP(Domain):
         return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes
 
 
-def phase_now(context: BuildContext) -> np.ndarray:
+def phase_array(context: BuildContext) -> np.ndarray:
     """Where the site's domain has its present phase, for models that are always of that one."""
     part: Any = context.domain_part  # every domain with an mdp() builds one that has this array
     return part.now
 
 
-def finite_mdp(context: BuildContext, owner: str) -> FiniteMDP:
+def require_mdp(context: BuildContext, owner: str) -> FiniteMDP:
     """The MDP of the site's domain; an error where it has none."""
     mdp = context.domain.mdp()
     if mdp is None:

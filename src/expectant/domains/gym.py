@@ -13,20 +13,20 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from expectant.core.config import look_here_too, parameter
-from expectant.core.errors import WorldError, own_place, told
+from expectant.core.errors import EnvError, own_place, told
 from expectant.core.extras import need
 from expectant.core.interfaces import Domain
 from expectant.core.rng import ENVIRONMENT, sequence
 from expectant.core.rules import Rule, flag, or_none
 from expectant.domains.external import (
+    ExternalPart,
     GymEnvironment,
     GymSource,
-    Observations,
-    OutsidePart,
+    ObservationSpec,
     action_count,
+    check_single_env,
     finite_reward,
-    observations,
-    one_world,
+    observation_spec,
 )
 
 
@@ -107,7 +107,7 @@ class Gym(Domain):
         self.__post_init__()
 
     def validate(self) -> None:
-        one_world(self.environment, "Gym", EACH_RUN)
+        check_single_env(self.environment, "Gym", EACH_RUN)
         if self.options and _is_made(self.environment):
             raise ValueError(
                 f"Gym: options are for making an environment, got {self.options} with one made"
@@ -121,7 +121,7 @@ class Gym(Domain):
         return f"Gym({self.environment!r}{options})"
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The environment's id, or the name of its class or of what makes it."""
         given = self.environment
         if isinstance(given, str):
@@ -148,7 +148,7 @@ class Gym(Domain):
 
     def make(self) -> GymEnvironment:
         """A new environment, for one run."""
-        return one_world(self._made(), "Gym", EACH_RUN)
+        return check_single_env(self._made(), "Gym", EACH_RUN)
 
     def _made(self) -> GymEnvironment:
         if _is_made(self.environment):
@@ -179,12 +179,16 @@ class Gym(Domain):
             raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
 
     @cached_property
-    def _known(self) -> tuple[int, Observations, int | None]:
+    def _known(self) -> tuple[int, ObservationSpec, int | None]:
         env = self.make()
         try:
             actions = action_count(env.action_space, repr(self))
             limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-            return actions, observations(env.observation_space, self.numbered, repr(self)), limit
+            return (
+                actions,
+                observation_spec(env.observation_space, self.numbered, repr(self)),
+                limit,
+            )
         finally:
             env.close()
 
@@ -193,21 +197,21 @@ class Gym(Domain):
         return self._known[0]
 
     @property
-    def reading(self) -> Observations:
+    def observation_spec(self) -> ObservationSpec:
         """How its observations are read."""
         return self._known[1]
 
     @property
     def counts(self) -> tuple[int, ...]:
-        return self.reading.counts
+        return self.observation_spec.counts
 
     @property
     def states(self) -> int | None:
-        return self.reading.states
+        return self.observation_spec.states
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...] | None:
-        return self.reading.bounds
+        return self.observation_spec.bounds
 
     @property
     def step_limit(self) -> int | None:
@@ -223,29 +227,31 @@ class Gym(Domain):
             found["environment"] = _class_at(str(self.environment)) or self.environment
         return found
 
-    def build(self, rng: np.random.Generator) -> OutsidePart:
-        return OutsidePart(self.reading.buffer())
+    def build(self, rng: np.random.Generator) -> ExternalPart:
+        return ExternalPart(self.observation_spec.buffer())
 
-    outside = True
+    external = True
 
-    def world(self, seed: int, run: int) -> World:
+    def make_env(self, seed: int, run: int) -> GymRun:
         """A new environment for one run, with its seed."""
-        reading = self.reading
+        observation_spec = self.observation_spec
         try:
-            return World(self.make(), reading, seed, run)
+            return GymRun(self.make(), observation_spec, seed, run)
         except Exception as error:  # whatever it raises, though one could be made before
-            raise WorldError(f"{told(error)}, in making {self!r} for run {run}") from error
+            raise EnvError(f"{told(error)}, in making {self!r} for run {run}") from error
 
 
-class World:
+class GymRun:
     """One environment while it runs: whole numbers in, observations into an array.
 
     ``asked`` is what it has not answered yet, in step ``taken`` of ``episode``.
     """
 
-    def __init__(self, env: GymEnvironment, reading: Observations, seed: int, run: int) -> None:
+    def __init__(
+        self, env: GymEnvironment, observation_spec: ObservationSpec, seed: int, run: int
+    ) -> None:
         self.env = env
-        self.reading = reading
+        self.observation_spec = observation_spec
         self.run = run
         self.first_action = int(getattr(env.action_space, "start", 0))
         words = sequence(seed, run, ENVIRONMENT).generate_state(1)
@@ -260,7 +266,7 @@ class World:
             answer = self.env.reset(seed=seed)
             if not (isinstance(answer, tuple) and len(answer) == 2):
                 raise ValueError(f"must return (observation, info), got {answer!r}")
-            self.reading.read(answer[0], received)
+            self.observation_spec.convert(answer[0], received)
         except Exception as error:  # whatever it raises
             raise self._explained(error) from error
         self.asked = ""
@@ -277,18 +283,18 @@ class World:
                     f"got {answer!r}"
                 )
             seen, given, terminated, truncated, _ = answer
-            self.reading.read(seen, received)
+            self.observation_spec.convert(seen, received)
             reward, ends, cut = finite_reward(given), bool(terminated), bool(truncated)
         except Exception as error:  # whatever it raises
             raise self._explained(error) from error
         self.asked = ""
         return reward, ends, cut
 
-    def _explained(self, error: Exception) -> WorldError:
+    def _explained(self, error: Exception) -> EnvError:
         """The same, and where it was when something went wrong in an environment."""
         ours = isinstance(error, ValueError | TypeError) and own_place(error) is None
         place = f"in {self.asked} of run {self.run}, episode {self.episode}, step {self.taken}"
-        return WorldError(f"{error if ours else told(error)}, {place} of {self.env}")
+        return EnvError(f"{error if ours else told(error)}, {place} of {self.env}")
 
     def close(self) -> None:
         self.env.close()

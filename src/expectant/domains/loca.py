@@ -307,7 +307,7 @@ class LocaMountainCar(CarDomain):
         exits = (left_exit, Exit(zone, self.max_speed / 2, right))
         return car_drawing(exits, right_exit_pays(self.right_reward, self.later_reward))
 
-    def judge_in(self, part: LocaCarPart, phase: int) -> None:
+    def prepare_evaluation(self, part: LocaCarPart, phase: int) -> None:
         """Let cars start between the exits, under the rewards of one phase."""
         part.starts[:] = EVALUATION_STARTS
         part.rewards[:] = part.rewards[phase].copy()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Domain, Drawing, Exit, KnownValues
+from expectant.core.interfaces import Domain, Drawing, Exit, ReferenceValues
 from expectant.core.rules import Rule, between, number, or_none, whole
 from expectant.core.verbs import function, observation, reset, step
 
@@ -270,24 +270,24 @@ class DrivenCar(MountainCar):
     def build(self, rng: np.random.Generator) -> DrivenCarPart:  # type: ignore[override]
         return DrivenCarPart(super().build(rng), self.noise)
 
-    def known_values(self, discount: float) -> KnownValues:
+    def reference_values(self, discount: float) -> ReferenceValues:
         """What states on the way are worth, each the mean of many trips from there.
 
         The states are drawn from all that some journeys come to. Both are drawn once, from a seed
         of their own, so they are the same for everybody.
         """
-        return _known_values(self, discount)
+        return _reference_values(self, discount)
 
 
 @lru_cache(maxsize=8)  # every run of a cell asks
-def _known_values(domain: DrivenCar, discount: float) -> KnownValues:
+def _reference_values(domain: DrivenCar, discount: float) -> ReferenceValues:
     rng = np.random.Generator(np.random.PCG64(KNOWN_SEED))
     visited = journeys(domain, JOURNEYS, rng)
     chosen = visited[rng.choice(len(visited), size=OBSERVATIONS, replace=False)]
     earned = trips(domain, np.repeat(chosen, TRIPS, axis=0), discount, rng)
     by_state = earned.reshape(OBSERVATIONS, TRIPS)
     errors = by_state.std(axis=1, ddof=1) / np.sqrt(TRIPS)
-    return KnownValues(chosen, by_state.mean(axis=1), errors)
+    return ReferenceValues(chosen, by_state.mean(axis=1), errors)
 
 
 def journeys(domain: DrivenCar, count: int, rng: np.random.Generator) -> np.ndarray:

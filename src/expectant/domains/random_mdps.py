@@ -74,7 +74,7 @@ class Branching(TabularDomain):
                 f"Branching: branches must be at most states={self.states}, got {self.branches}"
             )
 
-    def of_run(self, number: int) -> Branching:
+    def for_run(self, number: int) -> Branching:
         return _task_of(self, number) if self.task_per_run else self
 
     def table(self) -> FiniteMDP:
@@ -118,7 +118,7 @@ class Lottery(TabularDomain):
     task_seed: int = parameter(SEED, default=0)
     task_per_run: bool = parameter(flag(), default=False)
 
-    def of_run(self, number: int) -> Lottery:
+    def for_run(self, number: int) -> Lottery:
         return _task_of(self, number) if self.task_per_run else self
 
     def sampling_error(self, samples: np.ndarray) -> np.ndarray:

@@ -132,10 +132,10 @@ def _until(job: Job, stop: int) -> Budget:
 @contextmanager
 def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
     """The world outside that a run goes through, closed in the end; None where it needs none."""
-    if not domain.outside:
+    if not domain.external:
         yield None
         return
-    world = domain.world(seed, number)
+    world = domain.make_env(seed, number)
     try:
         yield world
     finally:
@@ -144,7 +144,7 @@ def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
 
 def _check_stops(job: Job, stops: Stops) -> None:
     """A budget of steps that is used up cuts the episode of a world outside off."""
-    if job.steps and job.domain.outside:
+    if job.steps and job.domain.external:
         for stop in stops:
             if 0 < stop < job.steps:
                 raise ValueError(

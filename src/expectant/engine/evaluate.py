@@ -252,7 +252,7 @@ def _evaluated(
     job: Job, what: Learned, threads: int, compiled: bool, show: Reporter
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns and lengths, (runs, episodes) each; NaN and 0 in the row of a diverged run."""
-    name = f"{type(job.agent).__name__} in {job.domain.called}, greedily"
+    name = f"{type(job.agent).__name__} in {job.domain.display_name}, greedily"
     kernel, control = _kernel(job, what, compiled, name, show), going_on()
 
     def one(place: int) -> tuple[np.ndarray, np.ndarray]:
@@ -279,11 +279,11 @@ def _performed(
     job: Job, kernel: Kernel, run: Run, number: int, streams: Streams, control: np.ndarray
 ) -> int:
     """All episodes of one run, in compiled code or through a world outside it; the status."""
-    if not job.domain.outside:
+    if not job.domain.external:
         return advanced(kernel, run, job.budget(), streams, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
     words = sequence(job.seed, EVALUATION).generate_state(1)
-    world = job.domain.world(int(words[0]), number)
+    world = job.domain.make_env(int(words[0]), number)
     try:
         status = perform_outside(kernel, world, run, job.budget(), streams.acting, control)
     finally:
@@ -295,7 +295,7 @@ def _performed(
 
 def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) -> Kernel:
     """What acts greedily, compiled for runs like these unless asked not to."""
-    outside = job.domain.outside
+    outside = job.domain.external
     if not compiled:
         return decide_outside if outside else perform
     run, streams = _prepared(job, what, 0), evaluation_streams(job.seed, 0)

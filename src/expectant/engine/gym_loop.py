@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.checks.errors import broken_promise
 from expectant.core.dispatch import borrowed
-from expectant.core.errors import WorldError
+from expectant.core.errors import EnvError
 from expectant.core.progress import Reporter
 from expectant.core.vectors import Transition
 from expectant.core.verbs import (
@@ -119,7 +119,7 @@ def answered(
         answer = kernel(run, action, reward, situation, streams)
     if answer <= MISTAKES:
         mistake = broken_promise(run, MISTAKES - answer)
-        raise WorldError(str(mistake)) if MISTAKES - answer == NOT_FINITE else mistake
+        raise EnvError(str(mistake)) if MISTAKES - answer == NOT_FINITE else mistake
     return run, answer
 
 

@@ -69,9 +69,9 @@ class Job:
         limit = self.step_limit or self.domain.step_limit or longest
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
-    def of_run(self, number: int) -> Job:
+    def for_run(self, number: int) -> Job:
         """The job of one run: the same, unless every run has a domain of its own."""
-        domain = self.domain.of_run(number)
+        domain = self.domain.for_run(number)
         return self if domain is self.domain else replace(self, domain=domain)
 
     def prepare(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
@@ -82,7 +82,7 @@ class Job:
         return run, streams
 
     def _build(self, number: int, control: np.ndarray | None) -> tuple[Run, Streams]:
-        drawn, own = streams_of(self.seed, number), self.of_run(number)
+        drawn, own = streams_of(self.seed, number), self.for_run(number)
         features_part = own.features.build(own.domain, drawn.building)
         domain_part = own.domain.build(drawn.building)
         shape = own.features.shape(own.domain)
@@ -151,7 +151,7 @@ def cores() -> int:
 def loop_for(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """The loop to call, compiled unless asked not to."""
     prepared, drawn = job.prepare(0)
-    outside = job.domain.outside
+    outside = job.domain.external
     if not use_compiled(compiled):
         return respond if outside else simulate
     rehearse(job, prepared, drawn)
@@ -179,7 +179,7 @@ def _no_steps(prepared: Run, drawn: Streams) -> tuple[object, ...]:
 def loop_is_compiled(job: Job) -> bool:
     """Whether the loop for a job is in memory or on disk, so that it need not be compiled."""
     prepared, drawn = job.prepare(0)
-    if job.domain.outside:
+    if job.domain.external:
         return is_compiled(respond, first_response(prepared, drawn))
     return is_compiled(simulate, _no_steps(prepared, drawn))
 

@@ -25,14 +25,14 @@ from expectant.core.vectors import Binary, Weighted, state_value
 from expectant.core.verbs import count_evicted, encode, inner_agent
 from expectant.domains.external import (
     LIMITS,
+    ExternalDomain,
     GymEnvironment,
-    Observations,
-    Outside,
+    ObservationSpec,
     action_count,
+    check_single_env,
     finite_reward,
-    numbers,
-    observations,
-    one_world,
+    numbered_states,
+    observation_spec,
 )
 from expectant.engine import checkpoint as saving
 from expectant.engine.divergence import explained, learned_radius
@@ -105,10 +105,10 @@ class Learner:
         self.features = features
         self.n_actions = n_actions
         self.seed = seed
-        self.reading = (
-            numbers(whole(1).check("Learner", "states", states))
+        self.observation_spec = (
+            numbered_states(whole(1).check("Learner", "states", states))
             if states is not None
-            else Observations(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
+            else ObservationSpec(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
         )
         self._compiled = use_compiled(compiled)
         plans = getattr(agent, "planning_steps", 0) > 0
@@ -143,12 +143,12 @@ class Learner:
         """A learner for the actions and observations of a Gymnasium environment."""
         if not hasattr(env, "action_space"):
             raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
-        one_world(env, "Learner.for_env")
+        check_single_env(env, "Learner.for_env")
         learner = cls(
             agent, features, action_count(env.action_space, "Learner"), seed=seed,
             compiled=compiled, progress=progress,
         )  # fmt: skip
-        learner.reading = observations(env.observation_space, numbered, "Learner")
+        learner.observation_spec = observation_spec(env.observation_space, numbered, "Learner")
         return learner
 
     def start(self, observation: ArrayLike) -> int:
@@ -239,7 +239,7 @@ class Learner:
             "features": self.features.to_dict(),
             "n_actions": self.n_actions,
             "seed": self.seed,
-            "reading": self.reading._asdict(),
+            "observation_spec": self.observation_spec._asdict(),
             "components": self._run.domain.received.size,
             "action": self._action,
             "streams": saving.states_of(self._streams),
@@ -272,7 +272,7 @@ class Learner:
                 agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
                 progress=progress,
             )  # fmt: skip
-            learner.reading = _observations_from(facts["reading"])
+            learner.observation_spec = _observations_from(facts["observation_spec"])
             components = facts["components"]
             with budget(ALWAYS_FREE + WHILE_BUILDING * held):
                 built, streams = learner._job(components).prepare(0)
@@ -314,9 +314,9 @@ class Learner:
             result.agent, result.features, domain.actions, states=domain.states,
             bounds=domain.bounds, seed=result.seed, compiled=compiled, progress=progress,
         )  # fmt: skip
-        if isinstance(domain.reading, Observations):
-            learner.reading = domain.reading
-        learner._prepare(learner.reading.buffer().size)
+        if isinstance(domain.observation_spec, ObservationSpec):
+            learner.observation_spec = domain.observation_spec
+        learner._prepare(learner.observation_spec.buffer().size)
         assert learner._run is not None
         learner._run = learner._run._replace(agent=agent_part, features=features_part)
         learner._streams = streams
@@ -370,9 +370,11 @@ class Learner:
         """Put an observation where compiled code looks for it."""
         received = run.domain.received
         try:
-            self.reading.read(observation, received)
+            self.observation_spec.convert(observation, received)
         except TypeError:
-            kind = "a state's number" if self.reading.states else f"{received.size} numbers"
+            kind = (
+                "a state's number" if self.observation_spec.states else f"{received.size} numbers"
+            )
             raise ValueError(f"observation: must be {kind}, got {observation!r}") from None
         if unusable(received) >= 0:
             raise ValueError(f"observation: must have finite components, got {observation!r}")
@@ -380,18 +382,20 @@ class Learner:
     def _prepared(self, observation: ArrayLike) -> Run:
         """The run, made when the first observation shows how many components it has."""
         if self._run is None:
-            components, bounds = np.size(observation), self.reading.bounds
+            components, bounds = np.size(observation), self.observation_spec.bounds
             if bounds is not None and len(bounds) != components:
                 raise ValueError(
                     f"observation: must have {len(bounds)} components, as bounds has, "
                     f"got {observation!r}"
                 )
-            self._prepare(1 if self.reading.states is not None else components)
+            self._prepare(1 if self.observation_spec.states is not None else components)
         assert self._run is not None
         return self._run
 
     def _job(self, components: int) -> Job:
-        domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
+        domain = ExternalDomain(
+            self.n_actions, self.observation_spec.states, self.observation_spec.bounds, components
+        )
         return Job(domain, self.features, self.agent, seed=self.seed)
 
     def _prepare(self, components: int) -> None:
@@ -406,11 +410,11 @@ class Learner:
         self._ties = generator(self.seed, 0, TIES)
 
 
-def _observations_from(facts: dict[str, Any]) -> Observations:
+def _observations_from(facts: dict[str, Any]) -> ObservationSpec:
     """Return how observations are read, from the settings in a file."""
     bounds = or_none(LIMITS).check("Learner.load", "bounds", facts["bounds"])
     counts, starts = tuple(facts["counts"]), tuple(facts["starts"])
-    reading = Observations(facts["states"], bounds, counts, starts)
-    if len(counts) != len(starts) or (counts and math.prod(counts) != reading.states):
+    observation_spec = ObservationSpec(facts["states"], bounds, counts, starts)
+    if len(counts) != len(starts) or (counts and math.prod(counts) != observation_spec.states):
         raise ValueError(f"states, counts and starts must agree, got {facts!r}")
-    return reading
+    return observation_spec

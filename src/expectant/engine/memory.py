@@ -34,7 +34,7 @@ class RunSize(NamedTuple):
 
 def owner(job: Job) -> str:
     """Name a job in a sentence."""
-    return f"{type(job.agent).__name__} in {job.domain.called}"
+    return f"{type(job.agent).__name__} in {job.domain.display_name}"
 
 
 @contextmanager

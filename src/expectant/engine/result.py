@@ -31,7 +31,7 @@ class Result:
     that episode or bin on; ``divergence`` says of each of them, and of runs whose weights have
     grown far beyond anything earned, in one sentence why and what to do. Runs are numbered from
     ``first_run`` on, without those that are ``missing`` because their world failed (see
-    ``ex.WorldError``). ``evicted`` (runs,) is how many entries of its model a run gave up because
+    ``ex.EnvError``). ``evicted`` (runs,) is how many entries of its model a run gave up because
     there was no room for them.
     """
 
@@ -115,7 +115,7 @@ class Result:
             *([f"{int(self.evicted.sum()):,} entries evicted"] if self.evicted.any() else []),
             f"{self.seconds:.2f} s",
         ]
-        where = f"{self.agent.title()} in {self.domain.called}"
+        where = f"{self.agent.title()} in {self.domain.display_name}"
         return f"Result({where}: {', '.join(facts)})"
 
     def _repr_html_(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.core.config import Config
-from expectant.core.errors import WorldError
+from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter, Silent, reporter, say
 from expectant.core.rng import SEED, Streams
@@ -72,7 +72,7 @@ def run(
     the same code as plain Python, with the same numbers, for debugging: for parts of one's own that
     end in a crash.
     ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``. If an
-    environment fails in some runs, the others finish before that is raised, as ``ex.WorldError``.
+    environment fails in some runs, the others finish before that is raised, as ``ex.EnvError``.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
@@ -101,12 +101,12 @@ def run(
         step_limit=step_limit,
         seed=seed,
     )
-    name = f"{type(agent).__name__} in {domain.called}"
+    name = f"{type(agent).__name__} in {domain.display_name}"
     start = time.perf_counter()
     show, at_once = reporter(progress), min(threads or cores(), runs)
     source, failures = Runs(job, compiled, keep_agents), Failures()
     with Processes() as processes:
-        if domain.outside and at_once > 1:
+        if domain.external and at_once > 1:
             processes.start(source, at_once)
         kernel = loop_for(job, compiled, name, show)
         at_once = threads_that_fit(job, runs, at_once, keep_agents)
@@ -208,7 +208,7 @@ class Runs:
         for stop in drive(job, number, kernel, control, (0, job.length)):
             begun(stop.run.clock)
         kept = (stop.run, stop.streams) if self.keep else None
-        why = explained(stop.run, stop.status, job.agent, job.domain.called)
+        why = explained(stop.run, stop.status, job.agent, job.domain.display_name)
         given_up = count_evicted(stop.run.agent)
         records = closed(job, stop.run, stop.status)
         return Finished(records, stop.status == DIVERGED, why, given_up, kept)
@@ -218,7 +218,7 @@ class Failures:
     """Runs whose environment failed, which keep no other run from finishing."""
 
     def __init__(self) -> None:
-        self.errors: dict[int, WorldError] = {}
+        self.errors: dict[int, EnvError] = {}
         self.not_begun: list[int] = []
         self.in_a_row = 0
 
@@ -229,7 +229,7 @@ class Failures:
             return None
         try:
             finished = run_one(number)
-        except WorldError as error:
+        except EnvError as error:
             self.errors[number] = error
             self.in_a_row += 1
             return None
@@ -271,7 +271,7 @@ def _run_all(
     """Do all runs; returns those that have finished, in order."""
     job, control, local = source.job, going_on(), partial(source.one, kernel)
     clocks: dict[int, np.ndarray] = {}
-    several = job.domain.outside and threads > 1
+    several = job.domain.external and threads > 1
 
     def one(number: int) -> Finished:
         begun = partial(clocks.__setitem__, number)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 
 from expectant.core.config import Config
-from expectant.core.errors import WorldCrashed, WorldHangs
+from expectant.core.errors import EnvCrash, EnvTimeout
 from expectant.core.memory import available_memory, given_memory
 from expectant.core.progress import Reporter, Silent
 from expectant.core.tree import structure
@@ -285,7 +285,7 @@ class Worker:
             if not (self.is_new or self.row.any()):
                 raise Refused("it was ended before the run began") from None
             status = str(error).partition("exit codes of the workers are {")[2].partition("}")[0]
-            raise WorldCrashed(
+            raise EnvCrash(
                 f"{name}: its process has ended ({status or 'no exit status'}) in run {number}"
                 f"{self._place()}: a crash of the environment or too little memory"
             ) from None
@@ -300,7 +300,7 @@ class Worker:
             if now != seen:
                 since, seen = time.monotonic(), now
             elif time.monotonic() - since > HANG_SECONDS:
-                raise WorldHangs(f"{what}{self._place()} for {HANG_SECONDS:.0f} s")
+                raise EnvTimeout(f"{what}{self._place()} for {HANG_SECONDS:.0f} s")
         return ended.done()
 
     def _place(self) -> str:

@@ -9,7 +9,7 @@ from expectant.exact.average_reward import (
     stationary_distribution,
 )
 from expectant.exact.dynamic_programming import (
-    backed_up,
+    action_values_of,
     best_epsilon_soft_policy,
     best_epsilon_soft_return,
     best_epsilon_soft_values,
@@ -55,7 +55,7 @@ __all__ = [
     "LinearModel",
     "PlanningRadius",
     "SubtaskSolution",
-    "backed_up",
+    "action_values_of",
     "best_epsilon_soft_gain",
     "best_epsilon_soft_policy",
     "best_epsilon_soft_return",

@@ -15,8 +15,8 @@ from expectant.core.interfaces import Domain
 from expectant.exact.dynamic_programming import (
     Dynamics,
     checked_policy,
-    dynamics,
     expected_next,
+    get_dynamics,
     softened,
     transitions_of,
 )
@@ -56,7 +56,7 @@ def best_epsilon_soft_gain(domain: Domain, epsilon: float = 0.1, *, phase: int =
 
 
 def _endless(domain: Domain, phase: int) -> Dynamics:
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     ends = (world.probabilities > 0) & (world.successors < 0)
     if ends.any():
         state = int(np.argmax(ends.any(axis=(1, 2))))

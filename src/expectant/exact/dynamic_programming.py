@@ -31,7 +31,7 @@ class Dynamics(NamedTuple):
     start: np.ndarray
 
 
-def dynamics(domain: Domain, phase: int = 0) -> Dynamics:
+def get_dynamics(domain: Domain, phase: int = 0) -> Dynamics:
     """The arrays of one phase of a domain."""
     mdp = domain.mdp() if isinstance(domain, Domain) else None
     if mdp is None:
@@ -51,11 +51,11 @@ def expected_next(world: Dynamics, values: np.ndarray) -> np.ndarray:
     return np.einsum("sao,sao...->sa...", world.probabilities, with_end[world.successors])
 
 
-def backed_up(
+def action_values_of(
     domain: Domain, values: np.ndarray, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """Action values one step ahead of state values: r(s, a) + γ Σ p v(s')."""
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     return world.rewards + checked_discount(discount) * expected_next(
         world, np.asarray(values, float)
     )
@@ -63,7 +63,7 @@ def backed_up(
 
 def optimal_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """v*, by policy iteration; by value iteration where a policy on the way never ends."""
-    world, discount = dynamics(domain, phase), checked_discount(discount)
+    world, discount = get_dynamics(domain, phase), checked_discount(discount)
     try:
         return _policy_iteration(world, discount)
     except ValueError:
@@ -73,7 +73,7 @@ def optimal_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> 
 def optimal_action_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """q*."""
     values = optimal_values(domain, discount=discount, phase=phase)
-    return backed_up(domain, values, discount=discount, phase=phase)
+    return action_values_of(domain, values, discount=discount, phase=phase)
 
 
 def optimal_policy(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
@@ -97,7 +97,7 @@ def policy_values(
     domain: Domain, policy: ArrayLike, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
-    world, discount = dynamics(domain, phase), checked_discount(discount)
+    world, discount = get_dynamics(domain, phase), checked_discount(discount)
     probabilities = checked_policy(policy, world.rewards.shape)
     if discount == 1.0:
         _check_ends(world, probabilities)
@@ -106,7 +106,7 @@ def policy_values(
 
 def start_return(domain: Domain, values: np.ndarray) -> float:
     """The mean of state values over the start distribution."""
-    return float(dynamics(domain).start @ values)
+    return float(get_dynamics(domain).start @ values)
 
 
 def epsilon_greedy_optimal_return(
@@ -253,14 +253,14 @@ def best_epsilon_soft_values(
     equations cannot be solved in floating point.
     """
     discount = checked_discount(discount)
-    return value_iteration(softened(dynamics(domain, phase), epsilon), discount)
+    return value_iteration(softened(get_dynamics(domain, phase), epsilon), discount)
 
 
 def best_epsilon_soft_policy(
     domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """The best ε-soft policy (S, A), ties split evenly."""
-    world = softened(dynamics(domain, phase), epsilon)
+    world = softened(get_dynamics(domain, phase), epsilon)
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
     ahead = world.rewards + discount * expected_next(world, values)
     return epsilon_greedy_policy(greedy_policy(ahead), epsilon)
@@ -280,7 +280,7 @@ def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int 
     Its optimal values are the values of the policy, so agents learn to predict in it, and every
     measure of value errors is one of prediction errors.
     """
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     states, actions, outcomes = world.probabilities.shape
     given = np.full((states, actions), 1.0 / actions) if policy is None else policy
     chances = checked_policy(given, (states, actions))

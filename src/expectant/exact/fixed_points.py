@@ -19,9 +19,9 @@ from expectant.core.rules import one_of, whole
 from expectant.exact.dynamic_programming import (
     Dynamics,
     checked_discount,
-    dynamics,
     epsilon_greedy_policy,
     expected_next,
+    get_dynamics,
     greedy_policy,
     optimal_action_values,
     policy_values,
@@ -65,7 +65,7 @@ def fixed_point(
     convergence, which linear approximation does not promise.
     """
     one_of(*UPDATES).check("fixed_point", "update", update)
-    world, discount = dynamics(domain, phase), checked_discount(discount)
+    world, discount = get_dynamics(domain, phase), checked_discount(discount)
     matrix = feature_rows(features, world.rewards.shape[0])
     solve = _projection(matrix, state_weights)
     shape = (1, matrix.shape[1]) if update == "avi" else (world.rewards.shape[1], matrix.shape[1])
@@ -104,7 +104,7 @@ def planning_gap(
     It is what planning with action values loses by an expectation model, and zero exactly where
     one action is greedy in all successors at once. ``action_values`` (S, A) default to q*.
     """
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     if action_values is None:
         action_values = optimal_action_values(domain, discount=discount, phase=phase)
     action_values = np.asarray(action_values, float)
@@ -126,7 +126,7 @@ def linear_model(
     Exists only if equal features never need unequal predictions; a ``ValueError`` names the state
     where they do.
     """
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     matrix = feature_rows(features, world.rewards.shape[0])
     inverse = np.linalg.pinv(matrix)
     expected = expected_next(world, matrix)
@@ -161,7 +161,7 @@ def feature_matrix(
         )
     part, state = features.build(domain, rng), empty_state(shape)
     rows = []
-    for number in range(dynamics(domain).rewards.shape[0]):
+    for number in range(get_dynamics(domain).rewards.shape[0]):
         encode(part, np.array([number]), -1, state)
         rows.append(dense(state, shape.size))
     return np.array(rows)
@@ -216,7 +216,7 @@ def jensen_gap(
     zero-terminal model. The name is Jensen's, whose inequality says that the gap is never positive
     where v̂ is concave.
     """
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     rows = feature_rows(features, world.rewards.shape[0])
     values = _asked(value, rows)
     means = expected_next(world, rows)

@@ -161,7 +161,7 @@ def car_references(
 
 
 @lru_cache  # every figure of a study asks
-def judged_levels(domain: Domain, phases: int) -> list[dict[str, float]]:
+def reference_levels(domain: Domain, phases: int) -> list[dict[str, float]]:
     """The lines to hold returns of episodes against, phase by phase, where they are known."""
     if not isinstance(domain, LocaMountainCar):
         return [{} for _ in range(phases)]

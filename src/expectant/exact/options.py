@@ -20,8 +20,8 @@ from expectant.domains.finite import END, reaches_end
 from expectant.exact.dynamic_programming import (
     checked_discount,
     checked_policy,
-    dynamics,
     expected_next,
+    get_dynamics,
     greedy_policy,
     iterate_values,
     transitions_of,
@@ -85,7 +85,7 @@ def solve_subtask(
     It may stop in the states ``where`` (S,) says so (None: in all), and does where that is at least
     as good as going on. ``rewarded=False`` leaves the rewards out. Ties are split evenly.
     """
-    world, discount = dynamics(domain, phase), checked_discount(discount)
+    world, discount = get_dynamics(domain, phase), checked_discount(discount)
     states = world.rewards.shape[0]
     worth = _numbers("solve_subtask: stopping_values", stopping_values, states)
     allowed = np.ones(states, bool) if where is None else np.asarray(where)
@@ -117,7 +117,7 @@ def reward_respecting_option(
     Stopping there is worth ``bonus``, elsewhere the state's worth by ``values`` (S,), None: zero.
     It may stop in that state only, or ``anywhere``.
     """
-    states = dynamics(domain, phase).rewards.shape[0]
+    states = get_dynamics(domain, phase).rewards.shape[0]
     here = _one_state("reward_respecting_option", state, states)
     worth = np.zeros(states) if values is None else np.array(values, float)
     worth = np.where(here, bonus, worth)
@@ -129,7 +129,7 @@ def shortest_path_option(
     domain: Domain, state: int, discount: float, *, phase: int = 0
 ) -> SubtaskSolution:
     """The option that reaches a state soonest, whatever it costs on the way; stops there only."""
-    here = _one_state("shortest_path_option", state, dynamics(domain, phase).rewards.shape[0])
+    here = _one_state("shortest_path_option", state, get_dynamics(domain, phase).rewards.shape[0])
     return solve_subtask(
         domain, here.astype(float), discount, where=here, rewarded=False, phase=phase
     )
@@ -144,7 +144,7 @@ def choice_values(
     phase: int = 0,
 ) -> np.ndarray:
     """What every action and every option promises in every state: (S, A + n), actions first."""
-    world, discount = dynamics(domain, phase), checked_discount(discount)
+    world, discount = get_dynamics(domain, phase), checked_discount(discount)
     states = np.asarray(values, float)
     actions = world.rewards + discount * expected_next(world, states)
     extended = [rewards + successors @ states for rewards, successors in models]
@@ -163,7 +163,7 @@ def optimal_values_with_options(
 
     ``actions=False`` leaves the actions out: what is lost by choosing options only.
     """
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     if not actions and not models:
         raise ValueError("optimal_values_with_options: models must not be empty without actions")
     first = 0 if actions else world.rewards.shape[1]
@@ -188,7 +188,7 @@ class _Running(NamedTuple):
 def _running(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float, phase: int
 ) -> _Running:
-    world, discount = dynamics(domain, phase), checked_discount(discount)
+    world, discount = get_dynamics(domain, phase), checked_discount(discount)
     states = world.rewards.shape[0]
     probabilities = checked_policy(policy, world.rewards.shape)
     stopping = _numbers("exact: stop", stop, states)

@@ -15,11 +15,11 @@ import numpy as np
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.selection import (
     LEVEL,
-    halves,
-    no_worse,
-    pick,
-    setting_intervals,
-    setting_means,
+    best_index,
+    is_no_worse,
+    split_runs,
+    trial_intervals,
+    trial_means,
 )
 from expectant.core.files import write_text
 from expectant.core.formatting import html_table, paragraph, text_table
@@ -357,16 +357,16 @@ def choose_in_group(
     if len(own) == 0 or diverged.all():
         return Choice(group, SAME, len(own), int(diverged.sum()))
     runs = own.shape[1]
-    picking, reporting = halves(runs) if split else (slice(0, runs), slice(0, runs))
-    position = pick(np.where(diverged, np.nan, setting_means(worth[:, picking])))
-    equal = no_worse(np.where(diverged[:, None], np.nan, worth)[:, reporting], position)
+    picking, reporting = split_runs(runs) if split else (slice(0, runs), slice(0, runs))
+    position = best_index(np.where(diverged, np.nan, trial_means(worth[:, picking])))
+    equal = is_no_worse(np.where(diverged[:, None], np.nan, worth)[:, reporting], position)
     return Choice(
         group=group,
         stage=HALVES if picking != reporting else SAME,
         tried=len(own),
         diverged=int(diverged.sum()),
         best=int(group.rows[position]),
-        by_all=int(group.rows[pick(setting_means(worth))]),
+        by_all=int(group.rows[best_index(trial_means(worth))]),
         picked=mean_score(own[position, picking]),
         held_out=own[position, reporting],
         no_worse=tuple(group.rows[equal].tolist()),
@@ -376,7 +376,7 @@ def choose_in_group(
 def mean_score(values: np.ndarray) -> RunScore:
     """The mean of some runs (runs,) with its interval."""
     values = finite_or_nan(values)
-    low, high = setting_intervals(values[None])[0]
+    low, high = trial_intervals(values[None])[0]
     return RunScore(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
 
 

@@ -16,7 +16,14 @@ import numpy as np
 
 from expectant.analysis.adaptation import phases
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.analysis.verdicts import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
+from expectant.analysis.verdicts import (
+    LEVEL,
+    UNCLEAR,
+    Finding,
+    Outcome,
+    is_refuted_at_margin,
+    verdict,
+)
 from expectant.core.rules import one_of, whole
 from expectant.experiments.clauses import MEASURE, Clause, ClauseTable, counted_bins
 from expectant.experiments.config_file import Experiment
@@ -168,7 +175,7 @@ def judge_claims(
         shown: dict[str, list[Panel]] = {}
         for panel in panels:
             if claim.work is not None or claim.concerns(panel):
-                shown.setdefault(panel.reading, []).append(panel)
+                shown.setdefault(panel.interpretation, []).append(panel)
         verdicts += [_judged(claim, reading, own, sizes or {}) for reading, own in shown.items()]
     return verdicts
 
@@ -191,7 +198,7 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
         *about, outcome, *numbers, runs, _chance(parts, sizes) if parts else math.nan, claim.rule,
         f"{told[0].upper()}{told[1:]}.", decisive.label,
         "times" if claim.work else decisive.unit,
-        SHORT if outcome == UNCLEAR and falls_short(findings) else "", floored,
+        SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
     )  # fmt: skip
 
 

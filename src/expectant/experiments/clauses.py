@@ -16,13 +16,13 @@ from expectant.analysis.verdicts import (
     ABOUT,
     ABOVE,
     AT_LEAST,
-    CROSSED,
+    CROSS_FIT_WIDENING,
     Finding,
     Statement,
-    block_weights,
-    find,
-    floored,
+    assess,
+    clip_at_floor,
     pseudo_values,
+    subsample_weights,
 )
 from expectant.core.rules import Rule, at_least, between, flag, number
 from expectant.experiments.decision_cost import NUMBERS
@@ -146,28 +146,28 @@ class Clause:
             return own - self.value(others, curves[border:], of) if others else own
 
         if self.measure.per_run:
-            found = find(number(*runs), statement, label)
+            found = assess(number(*runs), statement, label)
         elif crossed is not None:
-            found = find(number(*runs, of=crossed), statement, label, widened=CROSSED)
+            found = assess(number(*runs, of=crossed), statement, label, widened=CROSS_FIT_WIDENING)
         else:
             effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
-            found = find(pseudo_values(number, runs), statement, label, effect)
+            found = assess(pseudo_values(number, runs), statement, label, effect)
         return found._replace(unit=self.measure.unit or first.quantity)
 
     def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
         """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
         curves = self.runs_of(panels)
-        weights = block_weights(curves[0].shape[0], size, BLOCKS)
+        weights = subsample_weights(curves[0].shape[0], size, BLOCKS)
         if self.measure.per_run:
             values = weights @ self.value(panels, curves)
         else:
             values = self.value(panels, [weights @ curve for curve in curves])
-        return self.said(panels).shown_by(values)
+        return self.said(panels).is_satisfied_by(values)
 
 
 def counted_bins(panel: Panel) -> list[np.ndarray]:
     """The curves of a panel as they count, diverged and very bad bins included."""
-    return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
+    return clip_at_floor(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
 
 
 def _measure_named(name: object) -> Measure:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from expectant.analysis.verdicts import holm_adjusted, paired_difference
+from expectant.analysis.verdicts import holm_correction, paired_difference
 from expectant.core import formatting as tables
 from expectant.core.config import near_miss
 from expectant.core.extras import need
@@ -94,7 +94,7 @@ class Comparison:
         return f"Comparison({', '.join(self.results)}: {extent_of(self._first)})"
 
     def __str__(self) -> str:
-        parts = [f"{self._first.domain.called}, {extent_of(self._first)} each"]
+        parts = [f"{self._first.domain.display_name}, {extent_of(self._first)} each"]
         for heads, rows, left, notes in self._sections():
             parts.append("\n".join([tables.text_table(heads, rows, left=left), *notes]))
         return "\n\n".join(parts)
@@ -221,7 +221,7 @@ def differences_between(
         else [(name, reference) for name in values if name != reference]
     )
     found = [paired_difference(values[a], values[b]) for a, b in pairs]
-    chances = holm_adjusted(np.array([difference.chance for difference in found]))
+    chances = holm_correction(np.array([difference.p_value for difference in found]))
     return tuple(
         Difference(
             *pair, each.mean, each.low, each.high, float(chance), each.above, each.below,

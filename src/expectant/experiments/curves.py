@@ -40,7 +40,7 @@ def panels_of(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Pan
         Panel(
             figure=figure,
             panel=name,
-            reading=reading,
+            interpretation=reading,
             bin=members[0][0].width,
             switch_every=members[0][0].domain.switch_every,
             curves={trial.agent_key: curve for trial, curve in members},
@@ -95,7 +95,7 @@ def _optimum(trials: Sequence[Trial]) -> float:
     domain, mdp = trials[0].domain, trials[0].domain.mdp()
     discount = trials[0].agent.discount
     differ = any(trial.agent.discount != discount for trial in trials)
-    if mdp is None or differ or domain.of_run(0) is not domain:
+    if mdp is None or differ or domain.for_run(0) is not domain:
         return math.nan
     epsilon = max(trial.agent.epsilon for trial in trials)
     return _one_number(
@@ -155,7 +155,7 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
             runs, bins = curve.shape
             firsts = arrow.array(np.tile(panel.first_episodes.astype(np.int64), runs))
             unknown, steps = arrow.nulls(curve.size, arrow.int64()), panel.unit == "step"
-            named = {"figure": panel.figure, "panel": panel.panel, "reading": panel.reading}
+            named = {"figure": panel.figure, "panel": panel.panel, "reading": panel.interpretation}
             columns: dict[str, Any] = {
                 **{key: arrow.repeat(text, curve.size) for key, text in named.items()},
                 "agent": arrow.repeat(agent, curve.size),

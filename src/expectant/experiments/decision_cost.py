@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.verdicts import AT_LEAST, Finding, Statement, exactly
+from expectant.analysis.verdicts import AT_LEAST, Finding, Statement, assess_exact
 from expectant.core.interfaces import Agent
 from expectant.core.rules import Rule, number, whole
 from expectant.core.tree import map_leaves
@@ -104,4 +104,4 @@ class CostRule:
             found.append((f"growth with the features {subject}", times[:, 1] / times[:, 0]))
             found.append((f"work at the largest point {subject}", times[1, 1]))
         least = Statement(AT_LEAST, self.much_more)
-        return [exactly(float(np.min(ratio)), least, label) for label, ratio in found]
+        return [assess_exact(float(np.min(ratio)), least, label) for label, ratio in found]

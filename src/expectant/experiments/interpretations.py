@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.analysis.verdicts import LEVEL, TAIL, Finding, holm_adjusted
+from expectant.analysis.verdicts import LEVEL, TAIL, Finding, holm_correction
 from expectant.core.files import write_text
 from expectant.experiments.claims import Claim, Verdict, judge_claims
 from expectant.experiments.curves import panels_of
@@ -97,7 +97,7 @@ def vary_readings(
     work = compute(trials, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
     for panel in panels_of(trials, work.curves()):
-        panels[panel.reading].append(panel)
+        panels[panel.interpretation].append(panel)
     results: list[Varied] = []
     for variant in chosen:
         own, base = panels[variant.name], panels[variant.named_set]
@@ -158,7 +158,7 @@ def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
     for named_set in base:
         own = [row["moved"].values() for row in rows if row["set"] == named_set]
         parts = [part for claims in own for claim in claims for part in claim]
-        chances = holm_adjusted(np.array([part["chance"] for part in parts]))
+        chances = holm_correction(np.array([part["chance"] for part in parts]))
         for part, chance in zip(parts, chances, strict=True):
             part["matters"] = bool(chance <= 1.0 - LEVEL)
     return rows

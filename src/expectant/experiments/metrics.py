@@ -18,14 +18,14 @@ from expectant.analysis.adaptation import LAST as LOOKS_AT_END
 from expectant.analysis.adaptation import (
     RECOVERED_FRACTION,
     REGRET_EPISODES,
-    crossed_drops,
-    crossed_lowests,
+    cross_fitted_drops,
+    cross_fitted_lows,
     drops,
-    entries,
-    lowests,
-    own_recoveries,
+    first_bins,
+    lowest_bins,
+    recovery_times,
     regrets,
-    score,
+    score_adaptation,
 )
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.experiments.registry import Registry
@@ -199,19 +199,19 @@ measure_of_switches(
 )  # fmt: skip
 measure_of_switches(
     "lowest", f"the lowest bin of a phase{CROSSED}", "lowest level after a switch",
-    lowests, crossed_lowests,
+    lowest_bins, cross_fitted_lows,
 )  # fmt: skip
-measure_of_switches("entry", "the first bin, or look, of a phase", "level at a switch", entries)
+measure_of_switches("entry", "the first bin, or look, of a phase", "level at a switch", first_bins)
 measure_of_switches(
     "drop", f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
-    "drop", drops, crossed_drops, less_is_better=True,
+    "drop", drops, cross_fitted_drops, less_is_better=True,
 )  # fmt: skip
 measure_of_switches(
     "recovery",
     "the episodes until the end of the first bin, from the lowest one on, that has made up "
     f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
     "recovery towards its own level",
-    own_recoveries,
+    recovery_times,
     unit="episodes",
     less_is_better=True,
 )
@@ -240,10 +240,10 @@ def rises(depths: np.ndarray) -> np.ndarray:
     "mean of the lowest bins after the later switches minus the lowest bin after the first"
     f"{CROSSED}",
     "rise of the lowest level",
-    crossed=lambda panel, curve: rises(crossed_lowests(panel, curve, needed=2)),
+    crossed=lambda panel, curve: rises(cross_fitted_lows(panel, curve, needed=2)),
 )
 def lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return rises(lowests(panel, curve, needed=2))
+    return rises(lowest_bins(panel, curve, needed=2))
 
 
 @of_mean_curve(
@@ -252,7 +252,7 @@ def lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
     "fall of the level at a switch",
 )
 def entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    first = entries(panel, curve, needed=2)
+    first = first_bins(panel, curve, needed=2)
     return np.asarray(first[0] - first[1])
 
 
@@ -305,14 +305,14 @@ measure(
     "share of the optimum before the change",
     unit="share of the optimum",
     less_is_better=False,
-)(lambda panel, curves: score(panel, curves).first)
+)(lambda panel, curves: score_adaptation(panel, curves).first)
 measure(
     "adaptation",
     f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
     "that was best before has 0 and the new optimum 1",
     unit="share of the way",
     less_is_better=False,
-)(lambda panel, curves: score(panel, curves).adaptation)
+)(lambda panel, curves: score_adaptation(panel, curves).adaptation)
 
 
 @measure(

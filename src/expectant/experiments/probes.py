@@ -20,14 +20,14 @@ from expectant.core.rules import Rule, whole
 from expectant.exact.dynamic_programming import (
     TIE,
     Dynamics,
-    dynamics,
     expected_next,
+    get_dynamics,
     greedy_policy,
     optimal_action_values,
     optimal_policy,
     optimal_values,
 )
-from expectant.exact.loca_mountain_car import judged_levels
+from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.registry import Registry
 
 EPISODES = 20
@@ -153,7 +153,7 @@ def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 @register_probe("known_error", "error of the state values", of_errors=True)
 def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Root mean squared difference from what is known of the values of some states."""
-    known = domain.known_values(agent.discount)
+    known = domain.reference_values(agent.discount)
     if known is None:
         raise ValueError(
             f"record: known_error needs a domain that knows values of some states, such as "
@@ -167,7 +167,7 @@ def start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, fl
     for phase in range(phases):
         now = phase_of(domain, phase)
         best = optimal_values(domain, discount=agent.discount, phase=now)
-        levels.append({"optimum": float(dynamics(domain, now).start @ best)})
+        levels.append({"optimum": float(get_dynamics(domain, now).start @ best)})
     return levels
 
 
@@ -176,7 +176,7 @@ def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean of the state values over the starts of episodes."""
 
     def of(values: np.ndarray, phase: int) -> np.ndarray:
-        return np.asarray(values @ dynamics(domain, phase).start)
+        return np.asarray(values @ get_dynamics(domain, phase).start)
 
     return by_phase(domain, seen, seen.values, of)
 
@@ -256,7 +256,7 @@ def decided_states(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
     """True if a greedy policy takes only optimal actions in all states that it comes to."""
     now = phase_of(domain, phase)
-    world, best = dynamics(domain, now), best_actions(domain, discount, now)
+    world, best = get_dynamics(domain, now), best_actions(domain, discount, now)
     most = preferences.max(axis=1, keepdims=True)
     greedy = preferences >= most - TIE * np.abs(most)
     reached = np.zeros(best.shape[0], bool)
@@ -322,7 +322,7 @@ def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Expected discounted return of the greedy policy from the start."""
 
     def of(table: np.ndarray, phase: int) -> np.ndarray:
-        return worth_of_policies(dynamics(domain, phase), policies_of(table), agent.discount)
+        return worth_of_policies(get_dynamics(domain, phase), policies_of(table), agent.discount)
 
     return by_phase(domain, seen, seen.preferences, of)
 
@@ -334,7 +334,7 @@ def returns_within(
 
     Mean over all states as starts, under the rewards of one phase, by backward sweeps.
     """
-    world = dynamics(domain, phase)
+    world = get_dynamics(domain, phase)
     chosen = policies.transpose(1, 2, 0)  # (S, A, M)
     values = np.zeros((policies.shape[1], policies.shape[0]))
     for _ in range(horizon):
@@ -389,7 +389,7 @@ def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.
     "return of greedy episodes",
     topics=("returns",),
     options={"episodes": (whole(1), EPISODES)},
-    levels=lambda domain, agent, phases, episodes: judged_levels(domain, phases),
+    levels=lambda domain, agent, phases, episodes: reference_levels(domain, phases),
 )
 def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int) -> np.ndarray:
     """Mean discounted return of greedy episodes without learning, the same at every look."""

@@ -30,7 +30,7 @@ from expectant.analysis.curves import interval, learning_curve
 from expectant.analysis.panel import Level, Panel
 from expectant.analysis.verdicts import paired_difference
 from expectant.core import formatting as tables
-from expectant.core.errors import WorldError
+from expectant.core.errors import EnvError
 from expectant.core.extras import need
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
@@ -200,7 +200,7 @@ class Candidate:
                     self.study.tell(optuna_trial, state=TrialState.PRUNED)
                     return
             self.study.tell(optuna_trial, score)
-        except (WorldError, TooLargeError) as error:
+        except (EnvError, TooLargeError) as error:
             self.failed = str(error)
         finally:
             self.seconds += time.monotonic() - start
@@ -358,7 +358,7 @@ def _count_categories(domain: Domain, play: RandomPlay) -> float:
 def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
     """Double the episodes of a run while the search has time for enough batches of them."""
     budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
-    with suppress(OutOfTime, WorldError):
+    with suppress(OutOfTime, EnvError):
         bench.run(agent, budget)  # loads compiled code and starts workers
         while 2 * bench.episodes <= MOST_EPISODES:
             seconds = bench.run(agent, budget).seconds
@@ -425,7 +425,7 @@ def lengthen(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> B
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> None:
     """Run the best settings on fresh seeds, the same for both, until the deadline."""
-    with suppress(OutOfTime, WorldError):
+    with suppress(OutOfTime, EnvError):
         for first in range(0, MOST_RUNS, bench.batch):
             for each in candidates:
                 result = bench.run(each.agent, budget, first)
@@ -457,7 +457,7 @@ class QuickCheck:
     def environment(self) -> str:
         """The id or "module:Class" of the environment, or the name of its class."""
         given = getattr(self.domain, "environment", None)
-        return given if isinstance(given, str) else self.domain.called
+        return given if isinstance(given, str) else self.domain.display_name
 
     @property
     def best(self) -> Candidate | None:
@@ -581,7 +581,8 @@ class QuickCheck:
         bin_size = max(1, self.episodes // POINTS)
         end = self.episodes // bin_size * bin_size
         return Panel(
-            figure="1", panel="", reading="", bin=bin_size, switch_every=None, optimum=math.nan,
+            figure="1", panel="", interpretation="", bin=bin_size, switch_every=None,
+            optimum=math.nan,
             curves={
                 each.agent.kind: learning_curve(each.returns[:, :end], bin_size)
                 for each in self.agents

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-from expectant.core.errors import WorldError
+from expectant.core.errors import EnvError
 from expectant.core.extras import need
 from expectant.engine.driver import going_on
 from expectant.experiments.results_folder import versions
@@ -37,7 +37,7 @@ def run_batch(task: Task, compiled: bool | None, sender: dict[str, str] | None =
         _check_code(task, sender or {})
         numbers = range(task.first, task.first + task.size)
         runs = [run_one(task, number, kernels, going_on(), {}) for number in numbers]
-    except WorldError as error:
+    except EnvError as error:
         return Done(task, None, error)
     except Exception as error:  # whatever it is, it concerns this trial only
         return Done(task, None, RuntimeError(f"{type(error).__name__}: {error}"))

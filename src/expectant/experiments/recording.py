@@ -183,7 +183,7 @@ def recorded(
             phase = int(when.phases[row])
             episodes = record.episodes
             seen.returns[row] = earned(asker, job, stop.run, number, phase, episodes, control)
-    domain = job.of_run(number).domain
+    domain = job.for_run(number).domain
     return found.of(domain, job.agent, seen, **options), stop
 
 
@@ -211,7 +211,7 @@ def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
     Where every run has a domain of its own, no one number can be told.
     """
     lines, levels, start = list[Level](), record.found.levels, 0.0
-    if levels is not None and job.of_run(0) is job:
+    if levels is not None and job.for_run(0) is job:
         lengths = _phases(job)
         known = levels(job.domain, job.agent, len(lengths), **dict(record.options))
         for length, heights in zip(lengths, known, strict=True):
@@ -242,7 +242,7 @@ def _states(job: Job) -> States:
     """What looks ask about: all states or, where they have no numbers, those of known value."""
     if job.domain.states is not None:
         return all_states(job.domain.states)
-    known = job.domain.known_values(job.agent.discount)
+    known = job.domain.reference_values(job.agent.discount)
     if known is None:
         raise ValueError(
             f"record: a look asks about all states, and {type(job.domain).__name__} does not "
@@ -253,7 +253,7 @@ def _states(job: Job) -> States:
 
 def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """What acts greedily for the agent of a job, compiled unless asked not to."""
-    if job.domain.outside:
+    if job.domain.external:
         raise ValueError(
             f"record: a look by episodes needs a domain in compiled code, got {job.domain!r}"
         )
@@ -298,5 +298,5 @@ def _judged_copy(job: Job, run: Run, phase: int, episodes: int) -> Run:
         returns=np.full(episodes, np.nan),
         lengths=np.zeros(episodes, np.int64),
     )
-    job.domain.judge_in(aside.domain, phase)
+    job.domain.prepare_evaluation(aside.domain, phase)
     return aside

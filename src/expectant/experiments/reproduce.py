@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.adaptation import is_test, references
+from expectant.analysis.adaptation import is_adaptation_test, reference_returns
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.core.files import write_text
@@ -74,7 +74,7 @@ def reproduce(
     _write_json(target / "claims.json", [{**found.to_dict(), **warning} for found in verdicts])
     write_results(request, target, panels, verdicts)
     if request.study.name == LOCA:
-        known = references(next(filter(is_test, panels)))
+        known = reference_returns(next(filter(is_adaptation_test, panels)))
         rows = rows_of(panels, trials)
         _write_json(target / LOCA_ROWS, {"references": known, "seed": trials[0].seed, "rows": rows})
     return verdicts

@@ -16,8 +16,8 @@ from expectant.analysis.adaptation import (
     LOCAL,
     Score,
     adaptation_verdict,
-    is_test,
-    score,
+    is_adaptation_test,
+    score_adaptation,
 )
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
@@ -57,10 +57,10 @@ def shown(
 
     With a ``zoom`` the panels of a reading come once more, so many episodes around the first move.
     """
-    chosen = [panel.of_runs(runs) for panel in panels if panel.figure == figure]
+    chosen = [panel.first_runs(runs) for panel in panels if panel.figure == figure]
     found = []
-    for reading in dict.fromkeys(panel.reading for panel in chosen):
-        own = [panel for panel in chosen if panel.reading == reading]
+    for reading in dict.fromkeys(panel.interpretation for panel in chosen):
+        own = [panel for panel in chosen if panel.interpretation == reading]
         for panel in own:
             long = panel.first_episodes.size > LONG_BINS
             found += (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
@@ -202,7 +202,7 @@ def _adaptation(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[Sectio
     from expectant.report import Adaptation
     from expectant.report.wording import figure_name
 
-    figures = dict.fromkeys(panel.figure for panel in panels if is_test(panel))
+    figures = dict.fromkeys(panel.figure for panel in panels if is_adaptation_test(panel))
     tests = {
         figure_name(figure): rows_of([p for p in panels if p.figure == figure], trials)
         for figure in figures
@@ -223,10 +223,10 @@ def rows_of(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[dict[str, 
     """One dictionary per curve of a test: names, settings, scores per run, means, verdict."""
     agents = {(trial.panel or trial.experiment, trial.agent_key): trial.agent for trial in trials}
     rows = []
-    for panel in filter(is_test, panels):
+    for panel in filter(is_adaptation_test, panels):
         for key, curves in panel.curves.items():
             name = panel.panel or panel.figure
-            data = score_as_data(score(panel, curves))
+            data = score_as_data(score_adaptation(panel, curves))
             settings = _changed_settings(agents[name, key])
             rows.append({"agent": name, "backups": key, "settings": settings, **data})
     return rows
@@ -244,14 +244,14 @@ def _changed_settings(agent: Any) -> str:
 
 def score_as_data(found: Score) -> dict[str, Any]:
     """A score with its verdict, ready for JSON; NaN becomes None."""
-    said, why = adaptation_verdict(found.learned, found.adapted)
+    said, why = adaptation_verdict(found.mean_first, found.mean_adaptation)
     low, high = (float(end) for end in interval(found.adaptation)[1:])
     return {
         "phase1": _plain(found.ends[BEFORE]),
         "phase2": _plain(found.ends[LOCAL]),
         "phase3": _plain(found.ends[AFTER]),
-        "P1": _number(found.learned),
-        "adaptation": _number(found.adapted),
+        "P1": _number(found.mean_first),
+        "adaptation": _number(found.mean_adaptation),
         "adaptation_low": _number(low),
         "adaptation_high": _number(high),
         "adaptation_by_seed": _plain(found.adaptation),

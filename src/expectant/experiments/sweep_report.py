@@ -12,12 +12,12 @@ import numpy as np
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.selection import (
     Response,
-    grid_of,
-    pick,
+    best_grid,
+    best_index,
+    envelope_range,
     responses,
-    setting_intervals,
-    setting_means,
-    spread,
+    trial_intervals,
+    trial_means,
 )
 from expectant.core.files import read_whole
 from expectant.experiments.best import (
@@ -92,11 +92,11 @@ def draw_choice(best: Best, place: Path) -> list[Path]:
 def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[Sensitivity]:
     """The curve of every setting of a group, by all runs."""
     own = values[group.rows]
-    means = setting_means(own)
+    means = trial_means(own)
     lines = []
     for name, points in _all_responses(group, -means if less else means).items():
         trials = [point.envelope for point in points]
-        envelope = np.column_stack([means[trials], setting_intervals(own[trials])])
+        envelope = np.column_stack([means[trials], trial_intervals(own[trials])])
         tried = [point.value for point in points]
         lines.append(Sensitivity(group.agent, name, tried, envelope, less))
     return lines
@@ -106,15 +106,17 @@ def _all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]
     """The worth of every value of every setting; more is better."""
     if not len(means):
         return {}
-    best = pick(means)
+    best = best_index(means)
     return {name: responses(group.settings, means, name, best) for name in group.settings}
 
 
 def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
     """The maps of every two settings, those that matter most first; without maps that are huge."""
-    means = setting_means(values[group.rows])
+    means = trial_means(values[group.rows])
     worth = -means if less else means
-    matters = {name: spread(worth, found) for name, found in _all_responses(group, worth).items()}
+    matters = {
+        name: envelope_range(worth, found) for name, found in _all_responses(group, worth).items()
+    }
     counts = {name: len(set(column)) for name, column in group.settings.items()}
     ranked = sorted(matters, key=lambda name: -matters[name])
     first = [name for name in group.settings if name in ranked[:2]]
@@ -122,7 +124,7 @@ def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[Heat
     for pair in sorted(combinations(matters, 2), key=lambda pair: list(pair) != first):
         if counts[pair[0]] * counts[pair[1]] > MOST_FIELDS:
             continue
-        grid = grid_of(group.settings, worth, *pair)
+        grid = best_grid(group.settings, worth, *pair)
         tried = grid.best >= 0
         shown = np.where(tried, means[grid.best], np.nan)
         rows = np.where(tried, group.rows[grid.best], -1)
@@ -187,7 +189,7 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
             for group in folder.groups
         ],
         group_of=group_of.tolist(),
-        scores=np.column_stack([setting_means(best.values), setting_intervals(best.values)]),
+        scores=np.column_stack([trial_means(best.values), trial_intervals(best.values)]),
         curves=curves,
         positions=positions,
         x_name=counted,

@@ -146,7 +146,7 @@ class Kernels:
 
 
 def _title(task: Task) -> str:
-    return f"{type(task.trial.agent).__name__} in {task.trial.domain.called}"
+    return f"{type(task.trial.agent).__name__} in {task.trial.domain.display_name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ def run_one(
         clocks[task.name, number] = task.trial, clock
 
     local = partial(run_task, task, kernels)
-    if processes is not None and task.trial.domain.outside:
+    if processes is not None and task.trial.domain.external:
         source = kernels.source_for(task)
         ran: Ran | None = processes.run(source, number, control, begun, local)
     else:
@@ -213,7 +213,7 @@ def run_task(
     if control[0]:
         return None
     given_up = count_evicted(stop.run.agent)
-    why = explained(stop.run, stop.status, trial.agent, trial.domain.called)
+    why = explained(stop.run, stop.status, trial.agent, trial.domain.display_name)
     lengths = np.empty(0)
     if trial.record is None:
         run = closed(job, stop.run, stop.status)

@@ -196,7 +196,7 @@ class Hashes:
         prepared, _ = trial.job.prepare(0)
         described = own_descriptions((trial.domain, trial.features, trial.agent))
         code: tuple[Any, ...] = (*part_types(prepared), *described)
-        entries: list[Any] = [respond if trial.domain.outside else simulate]
+        entries: list[Any] = [respond if trial.domain.external else simulate]
         if trial.record is not None:
             entries += [ask, recorded, trial.record.found.of]
         key = (*code, *entries)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from expectant.core import verbs
-from expectant.core.errors import WorldError
-from expectant.core.interfaces import Domain, OutsideWorld
+from expectant.core.errors import EnvError
+from expectant.core.interfaces import Domain, ExternalEnv
 from expectant.core.progress import say
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import at_least, whole
+from expectant.domains.external import ExternalPart, GymSource
 from expectant.domains.gym import Gym
-from expectant.domains.external import GymSource, OutsidePart
 
 Bounds = tuple[tuple[float, float], ...]
 
@@ -131,8 +131,8 @@ def play_at_random(
     rng = generator(seed, 0)
     part: Any = domain.build(rng)
     limit = domain.step_limit or LONGEST
-    outside = isinstance(part, OutsidePart)
-    made: Any = closing(domain.world(seed, 0)) if outside else nullcontext()
+    outside = isinstance(part, ExternalPart)
+    made: Any = closing(domain.make_env(seed, 0)) if outside else nullcontext()
     with made as world:
         for episode in range(episodes):
             if outside:
@@ -182,10 +182,10 @@ def is_bounded(low: float, high: float) -> bool:
     return max(-low, high) < ENDLESS
 
 
-def check_finite(seen: np.ndarray, world: OutsideWorld) -> None:
+def check_finite(seen: np.ndarray, world: ExternalEnv) -> None:
     """Refuse an observation of an environment that is not a number."""
     if not np.isfinite(seen).all():
-        raise WorldError(
+        raise EnvError(
             f"observation: must be finite numbers, got {seen}, in run {world.run}, episode "
             f"{world.episode}, step {world.taken} of {world.env}"
         )

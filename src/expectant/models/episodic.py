@@ -20,7 +20,7 @@ from expectant.core.verbs import (
     fit,
     function,
 )
-from expectant.domains.finite import finite_mdp
+from expectant.domains.finite import require_mdp
 from expectant.models.expectation import (
     ExactExpectation,
     ExactPart,
@@ -163,7 +163,7 @@ class ExactEpisodic(Model):
     learns = False
 
     def build(self, context: BuildContext) -> ExactEpisodicPart:
-        table = finite_mdp(context, "ExactEpisodic").outcomes
+        table = require_mdp(context, "ExactEpisodic").outcomes
         zero_terminal = ExactExpectation().build(context)
         alive = (table.probabilities * (table.successors >= 0)).sum(axis=-1).ravel()
         divisor = np.where(alive > 0.0, alive, 1.0)

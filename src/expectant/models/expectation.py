@@ -32,7 +32,7 @@ from expectant.core.verbs import (
     sum_through,
     value,
 )
-from expectant.domains.finite import PHASE, finite_mdp, phase_now
+from expectant.domains.finite import PHASE, phase_array, require_mdp
 from expectant.features.discrete import feature_table
 from expectant.step_sizes import StepSize, as_step_size, step_size
 
@@ -215,7 +215,7 @@ class ExactExpectation(Model):
     learns = False
 
     def build(self, context: BuildContext) -> ExactPart:
-        mdp, features = finite_mdp(context, "ExactExpectation"), feature_table(context)
+        mdp, features = require_mdp(context, "ExactExpectation"), feature_table(context)
         table = mdp.outcomes
         vectors = zeros((mdp.states + 1, context.width))
         state = empty_state(context.shape)
@@ -229,5 +229,5 @@ class ExactExpectation(Model):
             rewards.ravel(),
             mdp.states,
             context.actions,
-            phase_now(context),
+            phase_array(context),
         )

@@ -16,7 +16,7 @@ from expectant.core.vectors import (
     state_value,
 )
 from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, function, load
-from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
+from expectant.domains.finite import END, PHASE, phase_array, require_mdp
 from expectant.features.discrete import feature_table
 
 
@@ -71,12 +71,12 @@ class TrueModel(Model):
     learns = False
 
     def build(self, context: BuildContext) -> TruePart:
-        table = finite_mdp(context, "TrueModel").outcomes
+        table = require_mdp(context, "TrueModel").outcomes
         return TruePart(
             table.probabilities.copy(),
             table.rewards.copy(),
             table.successors.copy(),
             feature_table(context),
             empty_state(context.shape),
-            phase_now(context),
+            phase_array(context),
         )

@@ -42,7 +42,7 @@ from expectant.core.verbs import (
     sample_next,
     stop_of,
 )
-from expectant.domains.finite import finite_mdp, phase_now
+from expectant.domains.finite import phase_array, require_mdp
 from expectant.exact.options import option_durations, option_model
 from expectant.features.discrete import feature_table
 from expectant.models.expectation import ExactPart, row_of
@@ -291,7 +291,7 @@ def exact_models(
     options: object, count: int, context: BuildContext, discount: float
 ) -> ExactOptionsPart:
     """The models of so many options in all phases, with the discount inside."""
-    mdp = finite_mdp(context, OWNER)
+    mdp = require_mdp(context, OWNER)
     policies, stops, vectors = _written_out(options, count, mdp.states, context)
     expected = zeros((mdp.phases, mdp.states, count, context.width))
     rewards, durations = zeros(expected.shape[:3]), zeros(expected.shape[:3])
@@ -307,7 +307,7 @@ def exact_models(
         rewards.ravel(),
         mdp.states,
         count,
-        phase_now(context),
+        phase_array(context),
     )
     return ExactOptionsPart(model, durations.ravel())
 

@@ -203,15 +203,15 @@ def told_apart(panels: Sequence[Panel]) -> list[Panel]:
     """The panels, those of readings that came to the very same curves once and under all names."""
     readings: dict[str, list[Panel]] = {}
     for panel in panels:
-        readings.setdefault(panel.reading, []).append(panel)
+        readings.setdefault(panel.interpretation, []).append(panel)
     names: dict[str, list[str]] = {}
     for reading, own in readings.items():
         same = next((first for first in names if _alike(readings[first], own)), reading)
         names.setdefault(same, []).append(reading)
     return [
-        replace(panel, reading=" and ".join(names[panel.reading]))
+        replace(panel, interpretation=" and ".join(names[panel.interpretation]))
         for panel in panels
-        if panel.reading in names
+        if panel.interpretation in names
     ]
 
 
@@ -237,8 +237,8 @@ def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
     """
     if len(panels) <= COLUMNS:
         return list(panels), len(panels)
-    readings = list(dict.fromkeys(panel.reading for panel in panels))
-    rows = [[panel for panel in panels if panel.reading == reading] for reading in readings]
+    readings = list(dict.fromkeys(panel.interpretation for panel in panels))
+    rows = [[panel for panel in panels if panel.interpretation == reading] for reading in readings]
     longest = max(len(row) for row in rows)
     aligned = all(len(row) == longest for row in rows) and 1 < longest <= COLUMNS
     return [panel for row in rows for panel in row], longest if aligned else COLUMNS
@@ -248,6 +248,6 @@ def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
     """What tells a panel from its neighbours: its name, and its reading where they differ."""
     name = panel.title or panel.panel
     parts = [name] if name and name != panel.figure else []
-    if len({other.reading for other in panels}) > 1:
-        parts.append(f"reading: {panel.reading}")
+    if len({other.interpretation for other in panels}) > 1:
+        parts.append(f"reading: {panel.interpretation}")
     return " · ".join(parts)

@@ -102,7 +102,7 @@ def palette_of_results(results: Mapping[str, Result]) -> Palette:
 
 def title_of(results: Sequence[Result]) -> str:
     """Where the results are from, and how many runs they are of, if that is the same for all."""
-    kinds = {result.domain.called for result in results}
+    kinds = {result.domain.display_name for result in results}
     runs = {
         f"{result.diverged.size:,} run" + "s" * (result.diverged.size > 1) for result in results
     }

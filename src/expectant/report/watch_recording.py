@@ -142,7 +142,7 @@ def record(
     for argument, value in (("episodes", episodes), ("steps", steps), ("frames", frames)):
         or_none(whole(2 if argument == "frames" else 1)).check("watch", argument, value)
     SEED.check("watch", "seed", seed)
-    if steps is not None and domain.outside:
+    if steps is not None and domain.external:
         raise ValueError(
             f"watch: an environment cannot stop within an episode, give episodes, got {steps=}"
         )
@@ -152,7 +152,7 @@ def record(
     )  # fmt: skip
     unit, layout = "episode" if episodes else "step", layout_of(domain)
     changes = changes_of(domain, unit, job.length)
-    title, show = f"{agent.title()} in {domain.called}", reporter(progress)
+    title, show = f"{agent.title()} in {domain.display_name}", reporter(progress)
     kernel, prober = loop_for(job, compiled, title, show), Prober(job, layout, compiled, show)
     taken, control = [], going_on()
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))

@@ -96,7 +96,7 @@ def run(
             step_limit=STEP_LIMIT, variants=variants, **variants["0"],
         )  # fmt: skip
         for panel in sweep.run(out / figure).panels():
-            panels[int(panel.panel)].append(replace(panel, panel="", reading=panel.panel))
+            panels[int(panel.panel)].append(replace(panel, panel="", interpretation=panel.panel))
     published = [claim for claim in CLAIMS if claim.id in PUBLISHED]
     rows = []
     for combination, own in zip(combinations, panels, strict=True):

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.analysis.selection import pick, setting_means
-from expectant.analysis.verdicts import AT_LEAST, floored
+from expectant.analysis.selection import best_index, trial_means
+from expectant.analysis.verdicts import AT_LEAST, clip_at_floor
 from expectant.experiments.claims import judge_claims
 from expectant.experiments.study import read_study
 from expectant.experiments.trials import Trial
@@ -88,7 +88,7 @@ def run_agents(trial: Trial, agents: dict[str, Any], runs: int, out: Path) -> ex
 
 def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> np.ndarray:
     """Mean returns (settings, runs) from the ``first`` run on; bins count as in claims."""
-    curves = floored([panel.curves[key][first:] for key in keys], panel.floor)
+    curves = clip_at_floor([panel.curves[key][first:] for key in keys], panel.floor)
     return np.stack([curve.mean(axis=1) for curve in curves])
 
 
@@ -102,18 +102,18 @@ def tune(trials: list[Trial], named_set: str, runs: int, out: Path) -> list[dict
     }
     panel = run_agents(trials[0], described, runs, out / "grid")
     means = {
-        key: setting_means(mean_returns(panel, [f"{key} {n}" for n, _ in enumerate(tried)]))
+        key: trial_means(mean_returns(panel, [f"{key} {n}" for n, _ in enumerate(tried)]))
         for key, tried in settings.items()
     }
-    pairs = {key: [f"{key} 0", f"{key} {pick(means[key])}"] for key in settings}
+    pairs = {key: [f"{key} 0", f"{key} {best_index(means[key])}"] for key in settings}
     compared = {name: described[name] for pair in pairs.values() for name in pair}
     panel = run_agents(trials[0], compared, runs + FRESH, out / "fresh")
     choices = []
     for trial in trials:
         key, margin = trial.agent_key, MARGINS.get(trial.experiment, 0.2)
-        tried, best = settings[key], settings[key][pick(means[key])]
+        tried, best = settings[key], settings[key][best_index(means[key])]
         printed, other = mean_returns(panel, pairs[key], runs)
-        behind = ex.analysis.find(printed - other, ex.analysis.Statement(AT_LEAST, 0.0, margin))
+        behind = ex.analysis.assess(printed - other, ex.analysis.Statement(AT_LEAST, 0.0, margin))
         choices.append({
             "set": named_set, "figure": trial.experiment, "panel": trial.panel, "agent": key,
             "label": trial.label, "printed": tried[0], "best": best,
@@ -147,7 +147,7 @@ def main() -> None:
             agents = {c.agent_key: with_steps(c.agent, best[c.agent_key]) for c in trials}
             found = run_agents(trials[0], agents, asked.runs + FRESH, out / "best")
             fresh = {key: curve[asked.runs :] for key, curve in found.curves.items()}
-            panels.append(replace(found, reading=named_set, curves=fresh))
+            panels.append(replace(found, interpretation=named_set, curves=fresh))
     for named_set in STUDY.sets:
         findings = [choice["finding"] for choice in choices if choice["set"] == named_set]
         outcome, worst = ex.analysis.verdict(findings)
