@@ -23,6 +23,7 @@ import plain
 from in_c import compile_c, measure_c
 
 import expectant as ex
+from expectant.core.config import near_miss
 from expectant.core.dispatch import borrowed
 from expectant.core.memory import TooLargeError
 from expectant.core.rng import streams_of
@@ -436,6 +437,9 @@ def flatten(found: dict[str, Any]) -> Iterator[tuple[str, float]]:
 
 def main(as_json: bool = False, rows: Sequence[str] = ()) -> int:
     """Measure some rows, or all; 0 if all promised ratios were kept, 1 otherwise."""
+    for name in rows:
+        if name not in ROWS:
+            raise ValueError(f"bench: unknown row {name!r}{near_miss(name, [*ROWS])}")
     results: dict[str, Any] = {}
     wanted = [name for name in ROWS if not rows or name in rows]
     for place, name in enumerate(wanted, start=1):

@@ -202,7 +202,7 @@ AGENTS = {
 def test_the_page_of_an_agent_lists_its_parameters(kind):
     expected = [
         [f"`{option['name']}`", option["rule"], default_cell(option)]
-        for option in entry(kind)["options"]
+        for option in entry(kind)["parameters"]
     ]
     listed = [cells[:3] for cells in rows(AGENTS[kind], "| parameter |")]
     wanted = "\n".join(f"| {' | '.join(cells)} | |" for cells in expected)

@@ -27,7 +27,7 @@ def test_every_option_of_every_component_has_a_meaning():
     silent = [
         f"{entry['name']}.{option['name']}"
         for entry in catalogue()
-        for option in entry["options"]
+        for option in entry["parameters"]
         if KINDS[entry["kind"]].__module__.startswith("expectant.") and not option["meaning"]
     ]
     assert silent == []

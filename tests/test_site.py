@@ -45,7 +45,7 @@ def test_the_reference_has_every_component_function_verb_and_command():
     for entry in catalogue():
         page = pages[f"{entry['group'].replace(' ', '-').replace('_', '-')}.md"]
         assert f"\n## {entry['title']}\n" in page
-        for option in entry["options"]:
+        for option in entry["parameters"]:
             assert f"| `{option['name']}` | " in page
     program: Any = get_command(app)
     for name in program.commands:

@@ -78,9 +78,9 @@ def parts_page(group: str) -> str:
         short = f', or `"{entry["short"]}"` in an agent' if entry["short"] else ""
         out += [f"## {entry['title']}", "", f'`kind = "{entry["kind"]}"` in a spec{short}.', ""]
         out += [prose(entry["text"]), ""]
-        if entry["options"]:
+        if entry["parameters"]:
             out += ["| parameter | meaning | values |", "|---|---|---|"]
-            out += [_option(option) for option in entry["options"]]
+            out += [_option(option) for option in entry["parameters"]]
             out.append("")
     return "\n".join(out)
 

@@ -9,7 +9,6 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from expectant.report import (
     write_page,
 )
 from expectant.report.page import page
-from expectant.report.page_tables import verdict_table
 
 EVIL = "<script>alert(1)</script>"
 NOBODY = Palette({})
@@ -161,24 +159,3 @@ def test_what_lies_below_the_axis_is_told(make_panel: Any) -> None:
 def test_a_figure_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="figure '1' has more than one section"):
         _page(Curves("1", "", chart_of([])), Curves("1", "", chart_of([])))
-
-
-def test_a_printed_table_has_every_claims_own_verdicts():
-    """Claims in the order of their numbers, readings in that in which they come."""
-
-    def of(number: int, reading: str, outcome: str, effect: float) -> Any:
-        return SimpleNamespace(
-            id=number, figure=f"{number}a", reading=reading, claim=f"claim {number}",
-            verdict=outcome, effect=effect, low=effect - 1, high=effect + 1, margin=0.5, runs=30,
-            chance=0.25,
-        )  # fmt: skip
-
-    table = verdict_table([
-        of(7, "text", "holds", 3.0), of(2, "text", "unclear", 5.0), of(2, "code", "equal", np.nan),
-    ])  # fmt: skip
-    columns = [list(column.cells) for column in table.columns]
-    assert columns[:3] == [["2", "7"], ["2a", "7a"], ["claim 2", "claim 7"]]
-    text, code = columns[3:]
-    assert re.sub(r"\[.*?\]", "", text[0]) == "unclear, n 30, 0.25\n5 (4 to 6), ± 0.5"
-    assert re.sub(r"\[.*?\]", "", text[1]) == "holds, n 30, 0.25\n3 (2 to 4), ± 0.5"
-    assert [re.sub(r"\[.*?\]", "", cell) for cell in code] == ["equal", ""]

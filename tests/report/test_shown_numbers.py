@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,10 @@ import numpy as np
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Level
 from expectant.experiments.reproduce import summary
-from expectant.report import Adaptation, Header, Palette
+from expectant.report import Palette
 from expectant.report.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.report.curve_figures import chart_figure
-from expectant.report.page import page
-from expectant.report.page_tables import adaptation_table, curve_table, dependence_table
 from expectant.report.sweep_sections import HeatMap
-
-
-def printed(table: Any) -> list[list[str]]:
-    """The cells of a table for the terminal, row by row."""
-    return [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
 
 
 def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:
@@ -54,64 +46,6 @@ def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> 
     assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     assert found["trials"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])
-
-
-def row(**changes: Any) -> dict[str, Any]:
-    return {
-        "agent": "one", "backups": "all", "settings": "One()", "P1": 0.96, "adaptation": 0.5,
-        "adaptation_low": 0.25, "adaptation_high": 0.75, "adaptation_by_seed": [0.2, 0.8],
-        "phase2": [1.0, 2.0], "adapted_seeds": 1, "verdict": "undecided", "why": "in part", **changes,
-    }  # fmt: skip
-
-
-def test_the_rows_of_the_adaptation_test() -> None:
-    text = page(
-        [Header("A"), Adaptation({"A": [row()]}, {"one": "One"}, {("one", "all"): "all"})],
-        Palette({"all": "all"}),
-    )
-    assert "0.50 (0.25 to 0.75)" in text
-    assert "0.20, 0.80" in text
-    (line,) = printed(adaptation_table([row()]))
-    assert line[:6] == ["one", "all", "0.96", "0.50", "0.25 to 0.75", "1 of 2"]
-    (line,) = printed(adaptation_table([row(adaptation=None, why="")]))
-    assert line[3] == "diverged" and line[6] == "[yellow]undecided[/]"
-
-
-def test_the_table_of_curves(make_panel: Any) -> None:
-    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
-    lines = printed(curve_table([panel], {(panel.panel, "q_learning"): 123.4}))
-    returns = panel.curves["q_learning"]
-    for cell, part in ((3, returns), (4, returns[:, -2:])):
-        mean, low, high = interval(part.mean(axis=1))
-        assert lines[0][cell] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
-    assert lines[0][3] != lines[0][4]
-    assert lines[0][:3] == [panel.labels["q_learning"], "6", "0"]
-    assert lines[0][5:] == ["9.50", "123"]
-    assert lines[2][2] == "1" and lines[2][6] == "nan"
-    assert lines[2][3:5] == ["diverged", "diverged"]
-    named = printed(curve_table([replace(panel, panel="slip 0.1")], {}))
-    assert [line[0] for line in named] == ["slip 0.1"] * len(lines)
-    assert named[0][1:6] == lines[0][:5]
-
-
-def test_what_depends_on_a_reading_is_marked() -> None:
-    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "moved": {}}
-    part = {
-        "part": "return [of] Q",
-        "difference": -0.5,
-        "low": -0.625,
-        "high": -0.25,
-        "margin": 0.2,
-    }
-    moved = {1: [{**part, "matters": True}], 3: [{**part, "matters": False}]}
-    rows = [
-        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
-        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "moved": moved},
-    ]  # fmt: skip
-    assert printed(dependence_table(rows)) == [
-        ["text", "as it is", "", "+", "−", "?"],
-        ["text", "k", "3", "[reverse]?[/]", "", "?"],
-    ]
 
 
 def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:

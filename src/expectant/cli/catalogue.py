@@ -1,4 +1,4 @@
-"""Every component with its options, and every study: the data that ``list`` and ``show`` print."""
+"""Components with their parameters, and studies: the data that ``list`` and ``show`` print."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ GROUPS: dict[str, type[Config] | tuple[type[Config], ...]] = {
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Every kind: its group, its names, what it is, its options."""
+    """List every component as plain data, by group and kind."""
     return [
         entry(kind)
         for base in GROUPS.values()
-        for kind, found in sorted(KINDS.items())
-        if issubclass(found, base)
+        for kind, component in sorted(KINDS.items())
+        if issubclass(component, base)
     ]
 
 
 def short_names() -> dict[str, str]:
-    """What agents call a model or a backup distribution, by its kind."""
+    """Names that agents accept for models and backup distributions, by kind."""
     models = {make(0.1).kind: name for name, make in reversed(MODELS.items())}
     return models | {make(1).kind: name for name, make in NAMED.items()}
 
 
 def entry(kind: str) -> dict[str, Any]:
-    """One kind as plain data; ``short`` is what agents call it, if they have a name for it."""
-    found: Any = KINDS[kind]
-    group = next(name for name, base in GROUPS.items() if issubclass(found, base))
+    """Describe one component as plain data; ``short`` is its name in the parameters of agents."""
+    component: Any = KINDS[kind]
+    group = next(name for name, base in GROUPS.items() if issubclass(component, base))
     return {
         "group": group,
         "kind": kind,
-        "name": found.__name__,
-        "title": found.title() if group == "agents" else found.__name__,
-        "algorithm": vars(found).get("algorithm", ""),
+        "name": component.__name__,
+        "title": component.title() if group == "agents" else component.__name__,
+        "algorithm": vars(component).get("algorithm", ""),
         "short": short_names().get(kind),
-        "text": inspect.cleandoc((found.__doc__ or "").partition(OPTIONS)[0]),
-        "options": parameters_of(found),
+        "text": inspect.cleandoc((component.__doc__ or "").partition(OPTIONS)[0]),
+        "parameters": parameters_of(component),
     }
 
 
 def study_entries() -> list[dict[str, Any]]:
-    """Every packaged study in the same form, with its source, figures and number of claims."""
+    """List the packaged studies in the same form, with source, figures and number of claims."""
     from expectant.experiments.study import packaged, read_study
 
     entries = []
@@ -69,18 +69,16 @@ def study_entries() -> list[dict[str, Any]]:
         except MissingExtra as missing:
             entries.append({**entry, "text": str(missing)})
             continue
-        about = {"text": study.title, "source": study.source, "link": study.link}
-        counted = {"figures": list(study.figures), "claims": len(study.claims)}
-        entries.append({**entry, **about, **counted})
+        entry |= {"text": study.title, "source": study.source, "link": study.link}
+        entries.append({**entry, "figures": list(study.figures), "claims": len(study.claims)})
     return entries
 
 
 def find_entry(name: str) -> dict[str, Any]:
     """Return a component by any of its names ("Algorithm 1" is one), or a study."""
     entries = [*catalogue(), *study_entries()]
-    for found in entries:
-        names = [found.get(key) for key in ("kind", "name", "short", "algorithm", "title")]
+    for entry in entries:
+        names = [entry.get(key) for key in ("kind", "name", "short", "algorithm", "title")]
         if name and name in names:
-            return found
-    known = sorted(found["kind"] for found in entries)
-    raise ValueError(f"unknown name {name!r}" + near_miss(name, known))
+            return entry
+    raise ValueError(f"unknown name {name!r}" + near_miss(name, sorted(e["kind"] for e in entries)))

@@ -37,7 +37,7 @@ class Command(PlainFlags, TyperCommand):
 
 
 class Group(PlainFlags, TyperGroup):
-    """The command that has the others."""
+    """The ``expectant`` program."""
 
 
 app = typer.Typer(
@@ -65,18 +65,10 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Options that come before a command."""
-
-
+Version = Annotated[
+    bool,
+    typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the results, resumed; results/NAME if not given.")
 ]
@@ -87,25 +79,25 @@ Trust = Annotated[bool, typer.Option("--trust", help="Import and run the modules
 Folder = Annotated[Path, typer.Argument(help="A folder that `reproduce` or `run` has written.")]
 
 
+@app.callback()
+def options(version: Version = False) -> None:
+    """Options that come before a command."""
+
+
 def fail(message: object, status: int) -> typer.Exit:
-    """Print an error on standard error; raise what is returned to leave with a status."""
+    """Print an error on standard error; raise the returned exception to exit with a status."""
     print(f"expectant: {message}", file=sys.stderr)
     return typer.Exit(status)
 
 
 @contextmanager
 def plain_errors(*extras: str) -> Iterator[None]:
-    """Turn the mistakes that users can make into one line and the right exit status.
-
-    Missing extras are reported before anything is computed.
-    """
+    """Turn user errors into one line and the right exit status; check ``extras`` first."""
     try:
         need("this command", *extras)
         yield
-    except EnvError as error:
-        raise fail(error, 1) from None
     except (ValueError, FileNotFoundError, MissingExtra) as error:
-        raise fail(error, 2) from None
+        raise fail(error, 1 if isinstance(error, EnvError) else 2) from None
     except OSError as error:
         raise fail(error, 1) from None
     except MemoryError as error:
@@ -113,11 +105,9 @@ def plain_errors(*extras: str) -> Iterator[None]:
     except KeyboardInterrupt:
         raise fail("interrupted; finished runs of experiments are kept", 1) from None
     except RuntimeError as error:
-        from expectant.experiments.runner import TrialError
+        from expectant.experiments.runner import TrialError  # needs an extra
 
-        if isinstance(error, TrialError):
-            raise fail(error, 1) from None
-        raise
+        raise (fail(error, 1) if isinstance(error, TrialError) else error) from None
 
 
 def print_json(data: Any) -> None:

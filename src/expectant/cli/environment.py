@@ -1,4 +1,4 @@
-"""Commands for an environment: is planning worth it there, and an animation of learning."""
+"""Commands for an environment: test whether planning pays off, animate learning."""
 
 from __future__ import annotations
 
@@ -7,59 +7,55 @@ from typing import Annotated
 
 import typer
 
-from expectant.cli.common import (
-    Json,
-    Seed,
-    Threads,
-    command,
-    plain_errors,
-    print_json,
-)
+from expectant.cli.common import Json, Seed, Threads, command, plain_errors, print_json
 
 
 @command("Your environment", "try")
 def try_agents(
     environment: Annotated[
         str,
-        typer.Argument(metavar="ENV", help="An id of Gymnasium, or module:Class of your own."),
+        typer.Argument(metavar="ENV", help="A Gymnasium id, or module:Class of your own."),
     ],
-    minutes: Annotated[float, typer.Option(help="How long it may take, compiling included.")] = 5.0,
+    minutes: Annotated[float, typer.Option(help="Time limit, compiling included.")] = 5.0,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the page and the spec; results/try/ENV.")
+        Path | None, typer.Option(help="Folder for page and config file; results/try/ENV.")
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Does anything learn in an environment, does planning pay there, and with which settings?"""
+    """Find out which agents learn in an environment, with which parameters, and if planning pays.
+
+    Writes report.html and a config file for `expectant run`.
+    """
     with plain_errors("gym", "lab", "optuna", "show"):
         from expectant.experiments.quick_check import folder_name, quick_check
 
         folder = out or Path("results", "try", folder_name(environment))
-        found = quick_check(
+        check = quick_check(
             environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json
         )
-    print_json(found.as_data()) if json else print(found)
+    print_json(check.as_data()) if json else print(check)
 
 
 @command("Your environment")
 def watch(
     domain: Annotated[
-        str, typer.Option(help="A domain of `expectant list`, or a spec: FILE.toml.")
+        str, typer.Option(help="A domain of `expectant list`, or a config file: FILE.toml.")
     ] = "corridor",
     agent: Annotated[
         str | None,
-        typer.Option(help="Such as q_learning; lookahead, or a spec's first, if not given."),
+        typer.Option(help="Such as q_learning; by default lookahead, or a config file's first."),
     ] = None,
     out: Annotated[
         Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
     ] = Path("results/watch.gif"),
-    frames: Annotated[int, typer.Option(min=2, help="Frames, at most.")] = 80,
-    episodes: Annotated[int | None, typer.Option(min=1, help="How long, if not as usual.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="The same, counted in steps.")] = None,
+    frames: Annotated[int, typer.Option(min=2, help="Most frames.")] = 80,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Length in episodes.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Length in steps.")] = None,
     seed: Seed = 0,
 ) -> None:
-    """Watch an agent learn: values, policy and model over the states, as an animation."""
+    """Animate learning: values, policy and model over the states."""
     with plain_errors("show"):
         from expectant.report.watch import find_scene
         from expectant.report.watch import watch as animate

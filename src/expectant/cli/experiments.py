@@ -1,4 +1,4 @@
-"""Commands for experiments of one's own: run them, choose the best settings, report again."""
+"""Commands for experiments: run them, select the best parameters, report again."""
 
 from __future__ import annotations
 
@@ -40,14 +40,12 @@ def run(
         str | None, typer.Option(help="One part only, for job arrays: 3/100 is the third of 100.")
     ] = None,
     search: Annotated[
-        str | None, typer.Option(help="optuna: try promising settings instead of the whole grid.")
+        str | None, typer.Option(help="optuna: sample promising trials, not the whole grid.")
     ] = None,
-    trials: Annotated[
-        int, typer.Option(min=1, help="Settings a search tries for every agent.")
-    ] = 20,
+    trials: Annotated[int, typer.Option(min=1, help="Trials of a search for every agent.")] = 20,
     accept_versions: Annotated[
         bool,
-        typer.Option("--accept-versions", help="Use runs of other versions of libraries as well."),
+        typer.Option("--accept-versions", help="Use runs of other library versions as well."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -69,25 +67,24 @@ def run(
         for trial, reason in outcome.failed.items():
             print(f"expectant: failed: {trial}: {reason}", file=sys.stderr)
         tell_troubles(outcome.troubles)
-        finished = shard is None and not experiment.is_sweep and not outcome.failed
-        if finished:
+        if shard is None and not experiment.is_sweep and not outcome.failed:
             _print_experiment(outcome, write_experiment(experiment, outcome), json)
         else:
-            sweep = shard is None and experiment.is_sweep
-            _print_sweep(outcome, write_sweep(outcome.folder) if sweep else None, json)
+            is_complete_sweep = shard is None and experiment.is_sweep
+            _print_sweep(outcome, write_sweep(outcome.folder) if is_complete_sweep else None, json)
     raise typer.Exit(1 if outcome.failed else 0)
 
 
 def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None:
     from expectant.experiments.reproduce import summary, times_of
-    from expectant.report.page_tables import curve_table, print_table
+    from expectant.report.terminal_tables import curve_table, print_table
 
     times = times_of(outcome)
     if json:
         print_json(summary(panels, times, outcome.troubles))
-        return
-    print_table(curve_table(panels, times))
-    print(f"report: {outcome.folder / 'report.html'}")
+    else:
+        print_table(curve_table(panels, times))
+        print(f"report: {outcome.folder / 'report.html'}")
 
 
 def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
@@ -96,52 +93,45 @@ def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
         return
     print(outcome.text())
     if page is not None:
-        print(f"page: {page}")
+        print(f"report: {page}")
 
 
 @command("Experiments")
 def best(
     folder: Annotated[Path, typer.Argument(help="A folder of a sweep, which `run` has written.")],
     measure: Annotated[
-        str, typer.Option(help="What to choose by, a measure: mean, final, after-switch, drop, …")
+        str, typer.Option(help="The metric to select by: mean, final, after-switch, drop, …")
     ] = "mean",
     confirm: Annotated[
-        int | None,
-        typer.Option(min=1, help="Run the best this often again; report those runs."),
+        int | None, typer.Option(min=1, help="Report this many fresh runs of the best.")
     ] = None,
     margin: Annotated[
-        float | None,
-        typer.Option(help="Differences within it do not matter; by default 5 % of the mean."),
+        float | None, typer.Option(help="Smallest difference that matters; 5 % of the mean.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
+        Path | None, typer.Option(help="Folder for best.json and figures; FOLDER itself.")
     ] = None,
     threads: Threads = None,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Compare the agents at their best settings, by runs that had no part in the choice.
+    """Compare the agents at their best parameters, by runs not used for the selection.
 
-    Without --confirm the first half of the runs picks and the second half reports. Writes
+    Without --confirm the first half of the runs selects and the second half reports. Writes
     best.json and sensitivity-*.png and .svg.
     """
     with plain_errors("lab", "show"):
         from expectant.experiments.best import BEST
-        from expectant.experiments.best import best as choose
+        from expectant.experiments.best import best as select_best
         from expectant.experiments.sweep_report import draw_choice
 
-        place = out or folder
-        chosen = choose(
-            folder, measure=measure, confirm=confirm, margin=margin, out=place, threads=threads,
+        target = out or folder
+        selection = select_best(
+            folder, measure=measure, confirm=confirm, margin=margin, out=target, threads=threads,
             trust=trust,
         )  # fmt: skip
-        paths = [place / BEST, *draw_choice(chosen, place)]
-    if json:
-        print_json(chosen.as_data())
-        return
-    print(chosen)
-    for path in paths:
-        print(path)
+        paths = [target / BEST, *draw_choice(selection, target)]
+    print_json(selection.as_data()) if json else print(selection, *paths, sep="\n")
 
 
 @command("Experiments")

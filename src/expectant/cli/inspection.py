@@ -1,7 +1,8 @@
-"""Commands that show what there is: components and studies, one of them, speed."""
+"""Commands that inspect: components and studies, one of them, speed."""
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import re
 import shutil
@@ -13,7 +14,22 @@ import typer
 
 from expectant.cli.common import Json, Trust, command, plain_errors, print_json
 
-MOST_INDENT = 26  # letters of a parameter and its default, beside which its meaning stands
+MOST_INDENT = 26  # columns of a parameter and its default, left of its meaning
+
+
+def _print_column(left: str, text: str, indent: int) -> None:
+    """Print text wrapped to the terminal beside ``left``, or below it where that is too long."""
+    first, *rest = textwrap.wrap(_plain(text), max(_width() - indent, 40)) or [""]
+    if len(left) + 2 > indent:
+        print(left)
+        left = ""
+    print(f"{left:{indent}}{first}")
+    for line in rest:
+        print(" " * indent + line)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((100, 50)).columns
 
 
 def _plain(text: str) -> str:
@@ -34,39 +50,32 @@ def list_components(json: Json = False) -> None:
         print(f"\n{group}")
         for entry in members:
             names = [entry.get("algorithm"), f'"{entry["short"]}"' if entry.get("short") else ""]
-            more = f" ({', '.join(filter(None, names))})" if any(names) else ""
-            print(f"  {entry['kind']:24} {_plain(entry['text']).splitlines()[0]}{more}")
-    print('\n"name": in the arguments of agents. `expectant show NAME` has the parameters of one,')
-    print("`expectant reproduce NAME` runs a study.")
+            suffix = f" ({', '.join(filter(None, names))})" if any(names) else ""
+            _print_column(f"  {entry['kind']}", entry["text"].splitlines()[0] + suffix, 27)
+    print('\n"name": in the parameters of agents. `expectant show NAME` lists the parameters of')
+    print("a component, `expectant reproduce NAME` runs a study.")
 
 
 @command("Inspect")
 def show(
     name: Annotated[
-        str, typer.Argument(help="A component such as lookahead, a study, or a spec: FILE.toml.")
+        str, typer.Argument(help='A component ("Algorithm 1"), a study, or a config: FILE.toml.')
     ],
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Show a component with its parameters and defaults, a study, or the trials of a spec."""
+    """Show a component with its parameters and defaults, a study, or the trials of a config."""
     with plain_errors():
         if name.endswith(".toml"):
             from expectant.experiments.config_file import read_config
             from expectant.experiments.sweep_command import preview, preview_text
 
-            found = preview(read_config(Path(name), trust=trust))
-            print_json(found) if json else print(preview_text(found))
+            sweep = preview(read_config(Path(name), trust=trust))
+            print_json(sweep) if json else print(preview_text(sweep))
             return
         from expectant.cli.catalogue import find_entry
 
-        try:
-            entry = find_entry(name)
-        except ValueError:
-            if Path(name).is_dir():
-                from expectant.experiments.study import spec_at
-
-                spec_at(name)  # raises an error that says what a folder is for
-            raise
+        entry = find_entry(name)
     print_json(entry) if json else _print_entry(entry)
 
 
@@ -76,38 +85,45 @@ def _print_entry(entry: dict[str, Any]) -> None:
         print("\n".join(filter(None, (entry.get("source"), entry.get("link")))))
         print(f"{entry.get('claims')} claims; figures: {', '.join(entry.get('figures', ()))}")
         return
-    print(f'{entry["title"]}, {entry["group"]}; kind = "{entry["kind"]}" in a spec\n')
-    print(_plain(entry["text"]))
-    if entry["options"]:
-        print("\nparameters")
+    print(f'{entry["title"]}, {entry["group"]}; kind = "{entry["kind"]}" in a config file\n')
+    for paragraph in _plain(entry["text"]).split("\n\n"):
+        is_prose = not paragraph.startswith((" ", ">>>", "|"))
+        print(textwrap.fill(paragraph, _width()) if is_prose else paragraph, end="\n\n")
     names = [
-        f"{option['name']}={'…' if option['required'] else repr(option['default'])}"
-        for option in entry["options"]
+        f"  {field['name']}={'…' if field['required'] else repr(field['default'])}"
+        for field in entry["parameters"]
     ]
-    indent = min(max(map(len, names), default=0), MOST_INDENT) + 4
-    width = max(shutil.get_terminal_size((110, 50)).columns - indent, 40)
-    for name, option in zip(names, entry["options"], strict=True):
-        rule = _plain(option["rule"]).replace("' or '", "', '")
+    if names:
+        print("parameters")
+    indent = min(max(map(len, names), default=0), MOST_INDENT) + 2
+    for name, field in zip(names, entry["parameters"], strict=True):
+        rule = field["rule"].replace("' or '", "', '")
         allowed = "" if rule == "True or False" else f" ({rule})"
-        meaning = _plain(option["meaning"]) + allowed
-        first, *rest = textwrap.wrap(meaning, width)
-        separate = len(name) > indent - 4
-        print(f"  {name}" if separate else f"  {name:{indent - 2}}{first}")
-        for line in [first, *rest] if separate else rest:
-            print(" " * indent + line)
+        _print_column(name, field["meaning"] + allowed, indent)
 
 
 @command("Inspect")
 def bench(
     rows: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ROW", help="Which rows to measure, such as options (default all)."),
+        typer.Argument(metavar="ROW", help="Rows to measure, such as options (default all)."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Measure speed against plain NumPy and C, side by side in one run (C needs gcc)."""
     with plain_errors("gym"):
-        from expectant.cli.bench import run_benchmarks
-
-        status = run_benchmarks(json, rows or ())
+        status = _benchmarks().main(json, rows or ())
     raise typer.Exit(status)
+
+
+def _benchmarks() -> Any:
+    """Import benchmarks/speed.py, which wheels contain and checkouts have at their root."""
+    package = Path(__file__).parents[1]
+    folders = package / "benchmarks", package.parents[1] / "benchmarks"
+    path = next((folder / "speed.py" for folder in folders if folder.is_dir()), None)
+    spec = path and importlib.util.spec_from_file_location("expectant_benchmarks", path)
+    if not spec or not spec.loader:
+        raise FileNotFoundError("the benchmarks are not installed; run them from a source checkout")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,4 +1,4 @@
-"""The command that runs studies: the paper, or another one."""
+"""The command that reproduces the paper, or another study."""
 
 from __future__ import annotations
 
@@ -48,55 +48,48 @@ def reproduce(
     """Run a study, by default the paper: every figure, and a verdict on every claim.
 
     Writes report.html, figure-*.png and .svg, claims.json and curves.parquet; `reproduce loca` also
-    loca.json. With --vary: by how much does each interpretation move the number of each claim,
-    paired run by run? Writes readings.json. Interrupted, both resume.
+    loca.json. With --vary: change one interpretation at a time and measure, paired run by run, how
+    far the number of each claim moves. Writes readings.json. Interrupted, both resume.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"):
-        from expectant.experiments.study import find_study, read_study
-        from expectant.experiments.study_request import LOCA, QUICK_RUNS, request_for
-        from expectant.report.page_tables import (
-            adaptation_table,
-            dependence_table,
-            print_table,
-            verdict_table,
-        )
-
-        SEED.check("reproduce", "seed", seed or 0)
-        found = read_study(find_study(study), trust=True)
-        request = request_for(
-            found, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
-        )
-        if vary:
-            from expectant.experiments.interpretations import vary_readings
-
-            folder = out or Path(f"{found.out}-readings")
-            more = request.figures, QUICK_RUNS if quick else runs
-            rows = vary_readings(found, folder, request.seed or 0, threads, *more)
-            if json:
-                print_json(rows)
-                return
-            print_table(dependence_table(rows))
-            print(f"all differences: {folder / 'readings.json'}")
-            return
+        from expectant.experiments.interpretations import vary_readings
         from expectant.experiments.reproduce import LOCA_ROWS, place_for
         from expectant.experiments.reproduce import reproduce as run_study
+        from expectant.experiments.study import find_study, read_study
+        from expectant.experiments.study_request import LOCA, QUICK_RUNS, request_for
         from expectant.experiments.trial_table import tell_troubles, troubles_of
+        from expectant.report import terminal_tables as tables
 
-        folder = out or Path(found.out)
+        SEED.check("reproduce", "seed", seed or 0)
+        source = read_study(find_study(study), trust=True)
+        request = request_for(
+            source, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
+        )
+        if vary:
+            folder = out or Path(f"{source.out}-readings")
+            more = request.figures, QUICK_RUNS if quick else runs
+            rows = vary_readings(source, folder, request.seed or 0, threads, *more)
+            if json:
+                print_json(rows)
+            else:
+                tables.print_table(tables.dependence_table(rows))
+                print(f"all differences: {folder / 'readings.json'}")
+            return
+        folder = out or Path(source.out)
         place = place_for(request, folder)
         verdicts = run_study(request, folder, threads, place=place)
         tell_troubles(troubles_of(place))
-        is_loca = found.name == LOCA
+        is_loca = source.name == LOCA
         rows = json_format.loads((place / LOCA_ROWS).read_text("utf-8"))["rows"] if is_loca else []
     if json:
         print_json(rows or [verdict.to_dict() for verdict in verdicts])
         return
     if rows:
-        print_table(adaptation_table(rows))
+        tables.print_table(tables.adaptation_table(rows))
     if verdicts:
-        print_table(verdict_table(verdicts))
+        tables.print_table(tables.verdict_table(verdicts))
     if request.warning:
         print(request.warning)
     print(f"report: {place / 'report.html'}")

@@ -1,0 +1,129 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.curves import interval
+from expectant.report.wording import shown_interval, shown_number, two_digits
+
+WIDTH = 100  # where the output is not a terminal
+COLOURS = {
+    "holds": "green",
+    "does not hold": "red",
+    "equal": "blue",
+    "unclear": "yellow",
+    "undecided": "yellow",
+    "adaptive": "green",
+    "not adaptive": "red",
+}
+SIGNS = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
+
+
+def print_table(table: Any) -> None:
+    """Print a table to standard output."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
+
+
+def _table(title: str, left: Sequence[str], right: Sequence[str] = ()) -> Any:
+    """Return an empty table with columns aligned to the left, then to the right."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for name in left:
+        table.add_column(name)
+    for name in right:
+        table.add_column(name, justify="right")
+    return table
+
+
+def verdict_table(verdicts: Sequence[Any]) -> Any:
+    """Return verdicts with claims in rows and interpretations in columns."""
+    from rich.markup import escape
+
+    readings = list(dict.fromkeys(verdict.reading for verdict in verdicts))
+    table = _table("Verdicts", ["", "figure", "claim", *(name or "verdict" for name in readings)])
+    for number in sorted({verdict.id for verdict in verdicts}):
+        by_reading = {v.reading: v for v in verdicts if v.id == number}
+        first = next(iter(by_reading.values()))
+        outcomes = [
+            _coloured(by_reading[reading].verdict) if reading in by_reading else ""
+            for reading in readings
+        ]
+        table.add_row(str(number), first.figure, escape(first.claim), *outcomes)
+    return table
+
+
+def _coloured(verdict: str) -> str:
+    return f"[{COLOURS[verdict]}]{verdict}[/]"
+
+
+def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
+    """Return variants in rows and claims in columns; marked: moved by more than the margin."""
+    claims = sorted({claim for row in rows for claim in row["verdicts"]})
+    title = (
+        "+ holds, = equal, − does not hold, ? unclear; marked: its number differs from the named "
+        "set's by more than the margin"
+    )
+    table = _table(title, ["set", "reading", "option", *map(str, claims)])
+    for row in rows:
+        cells = []
+        for claim in claims:
+            sign = SIGNS.get(row["verdicts"].get(claim, ""), "")
+            matters = any(part["matters"] for part in row["moved"].get(claim, ()))
+            cells.append(f"[reverse]{sign}[/]" if matters else sign)
+        table.add_row(row["set"], row["reading"] or "as it is", row["option"] or "", *cells)
+    return table
+
+
+def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
+    """Return means over all episodes and over the last quarter, and the time of a step."""
+    from rich.markup import escape
+
+    unit, quantity = panels[0].unit, panels[0].quantity
+    has_names = any(panel.panel for panel in panels)
+    table = _table(
+        f"mean {quantity}, 95 % intervals",
+        [*["panel"] * has_names, "agent"],
+        ["runs", "diverged", f"all {unit}s", "last quarter", "ε-greedy on q*", "ns a step"],
+    )
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            late = curve[:, -max(1, curve.shape[1] // 4) :]
+            table.add_row(
+                *[escape(panel.panel)] * has_names, escape(panel.labels[agent]),
+                str(curve.shape[0]), str(np.isnan(curve).any(axis=1).sum()),
+                _estimate(curve), _estimate(late), shown_number(panel.optimum),
+                shown_number(round(times.get((panel.panel, agent), math.nan), 0)),
+            )  # fmt: skip
+    return table
+
+
+def _estimate(runs: np.ndarray) -> str:
+    mean, low, high = interval(runs.mean(axis=1))
+    return "diverged" if math.isnan(mean) else f"{shown_number(mean)} ({shown_interval(low, high)})"
+
+
+def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the adaptation test with one line per agent and backup distribution."""
+    table = _table(
+        "Local-change adaptation test",
+        ["agent", "backups", "verdict"],
+        ["P1", "adaptation", "95 %", "seeds that adapted"],
+    )
+    for row in rows:
+        reason = f" ({row['why']})" if row["why"] else ""
+        low, high = (two_digits(row[f"adaptation_{end}"]) for end in ("low", "high"))
+        adapted = f"{row['adapted_seeds']} of {len(row['phase2'])}"
+        table.add_row(
+            row["agent"], row["backups"], _coloured(row["verdict"]) + reason, two_digits(row["P1"]),
+            two_digits(row["adaptation"]), f"{low} to {high}", adapted,
+        )  # fmt: skip
+    return table

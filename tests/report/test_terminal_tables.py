@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from expectant.analysis.curves import interval
+from expectant.report import terminal_tables as tables
+from expectant.report.wording import shown_interval, shown_number
+
+
+def rows(table: Any) -> list[list[str]]:
+    return [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
+
+
+def test_verdicts_fit_100_columns_and_stand_in_the_order_of_claims(capsys):
+    def verdict(number: int, reading: str, outcome: str) -> Any:
+        text = f"claim {number} " + 20 * "which is long "
+        return SimpleNamespace(id=number, figure="5a", reading=reading, claim=text, verdict=outcome)
+
+    table = tables.verdict_table([
+        verdict(7, "text", "holds"), verdict(2, "text", "unclear"), verdict(2, "code", "equal"),
+    ])  # fmt: skip
+    assert [[row[0], *row[3:]] for row in rows(table)] == [
+        ["2", "[yellow]unclear[/]", "[blue]equal[/]"],
+        ["7", "[green]holds[/]", ""],
+    ]
+    tables.print_table(table)
+    assert max(map(len, capsys.readouterr().out.splitlines())) == 100
+
+
+def test_rows_of_the_adaptation_test():
+    row = {
+        "agent": "one", "backups": "all", "P1": 0.96, "adaptation": 0.5, "adaptation_low": 0.25,
+        "adaptation_high": 0.75, "phase2": [1.0, 2.0], "adapted_seeds": 1, "verdict": "undecided",
+        "why": "in part",
+    }  # fmt: skip
+    diverged = row | {"adaptation": None, "why": ""}
+    assert rows(tables.adaptation_table([row, diverged])) == [
+        ["one", "all", "[yellow]undecided[/] (in part)", "0.96", "0.50", "0.25 to 0.75", "1 of 2"],
+        ["one", "all", "[yellow]undecided[/]", "0.96", "–", "0.25 to 0.75", "1 of 2"],
+    ]
+
+
+def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: Any):
+    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
+    first, _, last = rows(tables.curve_table([panel], {(panel.panel, "q_learning"): 1234.4}))
+    returns = panel.curves["q_learning"]
+    estimates = []
+    for part in (returns, returns[:, -2:]):
+        mean, low, high = interval(part.mean(axis=1))
+        estimates.append(f"{shown_number(mean)} ({shown_interval(low, high)})")
+    assert first == [panel.labels["q_learning"], "6", "0", *estimates, "9.5", "1,234"]
+    assert last[2:5] == ["1", "diverged", "diverged"] and last[6] == "–"
+
+
+def test_numbers_that_move_by_more_than_the_margin_are_marked():
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "moved": {}}
+    moved = {1: [{"matters": True}], 3: [{"matters": False}]}
+    variant = {"reading": "k", "option": "3", "moved": moved}
+    table = tables.dependence_table([
+        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
+        {**base, **variant, "verdicts": {1: "unclear", 3: "unclear"}},
+    ])  # fmt: skip
+    assert rows(table) == [
+        ["text", "as it is", "", "+", "−", "?"],
+        ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
