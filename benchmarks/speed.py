@@ -24,14 +24,14 @@ from in_c import compile_c, measure_c
 
 import expectant as ex
 from expectant.core.config import near_miss
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.memory import TooLargeError
 from expectant.core.rng import streams_of
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
 from expectant.diagnostics import decision_nanoseconds
-from expectant.engine.job import UNLIMITED, Job, loop_is_compiled
 from expectant.engine.loop import Budget
+from expectant.engine.setup import UNLIMITED, Setup, is_loop_compiled
 from expectant.engine.workers import end_idle_workers
 from expectant.jit.compile import kernel_for, register_overloads
 from expectant.jit.overloads import with_borrowed
@@ -68,15 +68,15 @@ def ours(
     domain: Any, features: Any, agent: Any, episodes: float, step_limit: int = 10_000
 ) -> Measure:
     """Return a measurement of one run on one thread, compiling and building excluded."""
-    job = Job(domain, features, agent, episodes=scaled(episodes, 2), step_limit=step_limit)
-    if not loop_is_compiled(job):
+    setup = Setup(domain, features, agent, episodes=scaled(episodes, 2), step_limit=step_limit)
+    if not is_loop_compiled(setup):
         tell(f"compiling {type(agent).__name__} in {type(domain).__name__} (once, then cached)")
 
     def measure() -> tuple[float, int, np.ndarray]:
-        prepared, streams = job.prepare(0)
+        prepared, streams = setup.build(0)
         kernel = kernel_for(prepared)
         start = time.perf_counter()
-        kernel(prepared, job.budget(), streams, np.zeros(1, np.int64))
+        kernel(prepared, setup.budget(), streams, np.zeros(1, np.int64))
         return time.perf_counter() - start, int(prepared.clock[2]), prepared.returns
 
     measure()  # compiles
@@ -289,10 +289,10 @@ def options() -> dict[str, Times]:
     measures: dict[str, dict[str, Measure]] = {"given": {}, "learned": {}}
 
     def measurement(domain: Any, features: Any, changed: ex.Agent) -> Measure:
-        job = Job(domain, features, changed, step_limit=1000)
+        setup = Setup(domain, features, changed, step_limit=1000)
 
         def measure() -> tuple[float, int]:
-            run, streams = job.prepare(0)
+            run, streams = setup.build(0)
             kernel = kernel_for(run)
             start = time.process_time()
             kernel(run, Budget(UNLIMITED, steps, 1000), streams, np.zeros(1, np.int64))
@@ -319,8 +319,8 @@ class Square(ex.Domain):
 
 def encode_rows(features, observation, observations, state):
     """Encode rows of observations; the sum of some indices keeps them needed."""
-    features, observation = borrowed(features), borrowed(observation)
-    observations, state = borrowed(observations), borrowed(state)
+    features, observation = unowned(features), unowned(observation)
+    observations, state = unowned(observations), unowned(state)
     total = 0
     for row in range(observations.shape[0]):
         observation[0] = observations[row, 0]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.engine.job import UNLIMITED, Job
 from expectant.engine.loop import Budget
+from expectant.engine.setup import UNLIMITED, Setup
 from expectant.jit.compile import kernel_for
 
 STORED = Path(__file__).parents[1] / "docs" / "measured" / "sweeping.json"
@@ -40,7 +40,7 @@ def backups_needed(agent: ex.Lookahead, seed: int) -> int:
     """Count planning backups until a tenth of the initial error is left."""
     optimal = ex.exact.optimal_values(DOMAIN, discount=agent.discount)
     goal = SHARE * np.sqrt(np.mean(optimal**2))
-    prepared, streams = Job(DOMAIN, ex.OneHot(), agent, step_limit=STEP_LIMIT, seed=seed).prepare(0)
+    prepared, streams = Setup(DOMAIN, ex.OneHot(), agent, step_limit=STEP_LIMIT, seed=seed).build(0)
     kernel, control = kernel_for(prepared), np.zeros(1, np.int64)
     for steps in range(EVERY, LIMIT // agent.planning_steps + 1, EVERY):
         kernel(prepared, Budget(UNLIMITED, steps, STEP_LIMIT), streams, control)

@@ -6,23 +6,23 @@ import os
 from pathlib import Path
 
 
-def note(job):
+def note(setup):
     """Leave a file with the name of the agent, where the environment says."""
     folder = Path(os.environ["NOTES"])
-    (folder / f"{type(job.agent).__name__}-{os.getpid()}").touch()
+    (folder / f"{type(setup.agent).__name__}-{os.getpid()}").touch()
 
 
-def die(job):
+def die(setup):
     """End another process, as one does that runs out of memory."""
     if os.environ["HERE"] != str(os.getpid()):
         os._exit(1)
 
 
-def yes(job):
+def yes(setup):
     """It is compiled already."""
     return True
 
 
-def no(job):
+def no(setup):
     """It is still to be compiled."""
     return False

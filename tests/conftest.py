@@ -12,7 +12,7 @@ import pytest
 _CACHE = Path(tempfile.gettempdir()) / f"expectant-tests-{os.getuid()}"
 os.environ.setdefault("EXPECTANT_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tests themselves take every core
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job ignores
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background setup ignores
 
 
 @pytest.fixture

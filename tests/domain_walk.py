@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.verbs import function, phase, reset, step, truncated
 
 
 @function
 def walk(domain, actions, rng, trace):
     """Take so many ``actions`` (n,); write reward, alive, phase and cut of each into a trace (n, 4)."""
-    domain, actions = borrowed(domain), borrowed(actions)
-    rng, trace = borrowed(rng), borrowed(trace)
+    domain, actions = unowned(domain), unowned(actions)
+    rng, trace = unowned(rng), unowned(trace)
     reset(domain, 0, rng)
     for n in range(actions.shape[0]):
         reward, alive = step(domain, actions[n], rng)

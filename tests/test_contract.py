@@ -20,7 +20,7 @@ import expectant as ex
 from expectant.agents import PlanningUpdate
 from expectant.core import tree
 from expectant.core.config import KINDS, parameters_of
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.core.vectors import Transition, dot, empty_state
 from expectant.core.verbs import (
@@ -38,8 +38,8 @@ from expectant.core.verbs import (
     state_index,
     step,
 )
-from expectant.engine.job import Job
 from expectant.engine.loop import simulate
+from expectant.engine.setup import Setup
 from expectant.jit.compile import kernel_for
 from expectant.options.option_set import OptionSet
 from expectant.step_sizes import StepSize
@@ -143,8 +143,8 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
     return domain, features, agent
 
 
-def job_of(component: Any, **options: Any) -> Job:
-    return Job(*compose(component), **{"steps": 120, "apart": False, **options})
+def job_of(component: Any, **options: Any) -> Setup:
+    return Setup(*compose(component), **{"steps": 120, "apart": False, **options})
 
 
 def same(one: Any, other: Any) -> None:
@@ -187,7 +187,7 @@ CHOOSE = {"bonus", "centering", "initial_value", "trace"}
 @EVERY
 def test_numbers_are_run_time_values(component):
     """Another number gives arrays and fields of the same types, so that nothing is recompiled."""
-    layout, tried = tree.structure(job_of(component).prepare(0)[0]), 0
+    layout, tried = tree.structure(job_of(component).build(0)[0]), 0
     for field in dataclasses.fields(component):
         value = getattr(component, field.name)
         if type(value) not in (int, float) or field.name in CHOOSE:
@@ -195,7 +195,7 @@ def test_numbers_are_run_time_values(component):
         for other in (value * 0.5, value * 0.9, value + 1):
             try:
                 changed_one = component.replace(**{field.name: type(value)(other)})
-                prepared = job_of(changed_one).prepare(0)[0]
+                prepared = job_of(changed_one).build(0)[0]
             except ValueError:
                 continue  # no such number is allowed, or it does not fit the rest
             assert tree.structure(prepared) == layout, field.name
@@ -279,8 +279,8 @@ def test_compiled_domains_take_the_same_steps(component):
 @function
 def see(features, observations, actions, seen, state, trace):
     """Encode rows of observations and write a sum over each vector into a trace."""
-    features, observations, actions = borrowed(features), borrowed(observations), borrowed(actions)
-    seen, state, trace = borrowed(seen), borrowed(state), borrowed(trace)
+    features, observations, actions = unowned(features), unowned(observations), unowned(actions)
+    seen, state, trace = unowned(seen), unowned(state), unowned(trace)
     for row in range(observations.shape[0]):
         for n in range(seen.shape[0]):
             seen[n] = observations[row, n]
@@ -330,7 +330,7 @@ class Practice(NamedTuple):
 @function
 def practise(task, rng):
     """Act at random; fit, remember, draw and look ahead from what is drawn."""
-    task, rng = borrowed(task), borrowed(rng)
+    task, rng = unowned(task), unowned(rng)
     domain, state, next_state, trace = task.domain, task.state, task.next_state, task.trace
     reset(domain, 0, rng)
     for n in range(trace.shape[0]):
@@ -426,12 +426,14 @@ def test_every_agent_is_among_those_that_are_compiled():
 def test_compiled_runs_have_the_same_bits(name):
     """Every array of the whole run, and the place of every stream of random numbers."""
     domain = ex.Corridor(slip=0.3, switch_every=5)
-    job = Job(domain, ex.OneHot(), LOOPS[name], episodes=20, step_limit=60, seed=4, apart=False)
+    setup = Setup(
+        domain, ex.OneHot(), LOOPS[name], episodes=20, step_limit=60, seed=4, aligned=False
+    )
     ends = []
     for compiled in (True, False):
-        prepared, streams = job.prepare(0)
+        prepared, streams = setup.build(0)
         kernel = kernel_for(prepared) if compiled else simulate
-        assert kernel(prepared, job.budget(), streams, np.zeros(1, np.int64)) == 0
+        assert kernel(prepared, setup.budget(), streams, np.zeros(1, np.int64)) == 0
         drawn = np.array([rng.random() for rng in streams.named().values()])
         ends.append((prepared, drawn))
     same(*ends)

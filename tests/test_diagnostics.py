@@ -7,8 +7,8 @@ import pytest
 
 import expectant as ex
 from expectant.diagnostics import _model_error
-from expectant.engine.job import Job
-from expectant.engine.probe import all_states, ask, look, set_aside
+from expectant.engine.probe import all_states, ask, copy_subject, probe_agent
+from expectant.engine.setup import Setup
 from expectant.exact.dynamic_programming import get_dynamics
 
 FIVE = ex.Corridor(cells=5, slip=0.1)
@@ -57,7 +57,7 @@ def test_errors_shrink_while_an_agent_learns():
 def errors_of(run):
     """(of the model, of the values), in a corridor of two cells."""
     asked = ("features", "values", "model")
-    answers = look(ask, set_aside(run), all_states(2), asked, measures=np.eye(2, 8))
+    answers = probe_agent(ask, copy_subject(run), all_states(2), asked, measures=np.eye(2, 8))
     squares = (answers.values - np.array([19.0, 20.0])) ** 2
     return _model_error(answers, get_dynamics(ex.Corridor(cells=2, slip=0.0))), np.sqrt(
         squares.mean()
@@ -65,9 +65,9 @@ def errors_of(run):
 
 
 def prepared(agent):
-    return Job(
+    return Setup(
         ex.Corridor(cells=2, slip=0.0), ex.OneHot(), agent, episodes=1, step_limit=1
-    ).prepare(0)[0]
+    ).build(0)[0]
 
 
 def test_errors_of_a_model_by_hand():

@@ -25,12 +25,12 @@ from loading import module_at
 import expectant as ex
 from expectant import exact
 from expectant.checks.contracts import CHECKS, Contracts
-from expectant.checks.dry_run import rehearse
+from expectant.checks.dry_run import dry_run
 from expectant.checks.errors import PartError
 from expectant.core import verbs
 from expectant.core.progress import Silent
-from expectant.engine.job import Job
-from expectant.jit.compile import compiled_for
+from expectant.engine.setup import Setup
+from expectant.jit.compile import compile_for
 
 OWN_PARTS = Path(__file__).parent / "engine" / "own_parts.py"
 RIGHT = OWN_PARTS.read_text()
@@ -412,8 +412,8 @@ COMPILING = {  # what plain Python does and compiled code cannot
 
 
 def try_out(own: Any) -> None:
-    for job in own.jobs():
-        rehearse(job, *job.prepare(0))
+    for setup in own.setups():
+        dry_run(setup, *setup.build(0))
 
 
 def test_right_parts_are_right(tmp_path):
@@ -463,7 +463,7 @@ def test_what_cannot_be_compiled_is_one_sentence(name, tmp_path):
     rng, trace = np.random.default_rng(0), np.zeros((1, 4))
     arguments = own.Queue().build(rng), np.zeros(1, np.int64), rng, trace
     with pytest.raises(PartError) as told:
-        compiled_for(walk, arguments, "", Silent())
+        compile_for(walk, arguments, "", Silent())
     assert contains(sentence(told.value), words), told.value
 
 
@@ -545,7 +545,7 @@ def test_check_domain_names_what_is_wrong(right, wrong, words, tmp_path):
 
 # ----------------------------------------------------------------------- the borders of promises
 
-RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning.paper(0.1), episodes=1).prepare(0)[0]
+RUN = Setup(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning.paper(0.1), episodes=1).build(0)[0]
 VECTORS = RUN._replace(ranges=RUN.ranges._replace(states=0))
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.checks.dry_run import rehearse
-from expectant.core.dispatch import borrowed
+from expectant.checks.dry_run import dry_run
+from expectant.core.dispatch import unowned
 from expectant.core.formatting import in_brief
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import claim
@@ -17,15 +17,15 @@ from expectant.core.reductions import padded
 from expectant.core.rng import SEED
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import act, function
-from expectant.engine.driver import begun, drive, going_on
-from expectant.engine.job import Job, loop_for
+from expectant.engine.driver import drive, new_control, start_run
 from expectant.engine.loop import DONE
-from expectant.engine.probe import Answers, all_states, look, look_for, set_aside
+from expectant.engine.probe import Answers, all_states, copy_subject, load_probe, probe_agent
+from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.dynamic_programming import Dynamics, expected_next, get_dynamics
 from expectant.features.discrete import numbered_states
-from expectant.jit.compile import compiled_for
+from expectant.jit.compile import compile_for
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 
@@ -112,7 +112,7 @@ def errors_over_time(
         ("compiled", compiled, or_none(flag())),
     ):
         rule.check("errors_over_time", argument, value)
-    job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
+    setup = Setup(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     size, count = features.shape(domain).size, numbered_states(domain, "errors_over_time")
     claim(8 * size * (count * (1 + domain.actions) + 2 * size))  # vectors, futures and probes
     world, optimum = get_dynamics(domain), optimal_values(domain, discount=agent.discount)
@@ -120,17 +120,17 @@ def errors_over_time(
     if shape.remembers:
         raise ValueError(f"features: must be those of the present state alone, got {features!r}")
     name, probes = type(agent).__name__, np.eye(shape.size, padded(shape.size))
-    kernel = loop_for(job, compiled, name, Silent())
-    ask = look_for(set_aside(job.prepare(0)[0]), states, compiled, name, Silent())
+    kernel = load_loop(setup, compiled, name, Silent())
+    ask = load_probe(copy_subject(setup.build(0)[0]), states, compiled, name, Silent())
     asked = ("features", "values", "model")
     checkpoints = np.arange(every, episodes + 1, every)
     found = Errors(checkpoints, *np.full((2, runs, checkpoints.size), np.nan))
-    control = going_on()
+    control = new_control()
     for number in range(runs):
-        course = drive(job, number, kernel, control, checkpoints)
+        course = drive(setup, number, kernel, control, checkpoints)
         for place, stop in enumerate(iterate_interruptibly(course, control)):
             if stop.status == DONE:
-                answers = look(ask, set_aside(stop.run), states, asked, measures=probes)
+                answers = probe_agent(ask, copy_subject(stop.run), states, asked, measures=probes)
                 found.model[number, place] = _model_error(answers, world)
                 found.value[number, place] = np.sqrt(np.mean((answers.values - optimum) ** 2))
     return found
@@ -147,7 +147,7 @@ def _model_error(answers: Answers, world: Dynamics) -> float:
 @function
 def decide(run, rng, repeats):
     """Choose an action so many times in the present state; returns the sum of the choices."""
-    run, rng = borrowed(run), borrowed(rng)
+    run, rng = unowned(run), unowned(rng)
     total = 0
     for _ in range(repeats):
         total += act(run.agent, run.state, rng)
@@ -163,11 +163,11 @@ def decision_nanoseconds(
     """
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
-    job = Job(domain, features, agent, episodes=1, step_limit=1, strict=False)
-    rehearse(job, *job.prepare(0))
-    run, streams, _ = begun(job, 0)
+    setup = Setup(domain, features, agent, episodes=1, step_limit=1, strict=False)
+    dry_run(setup, *setup.build(0))
+    run, streams, _ = start_run(setup, 0)
     rng = streams.acting
-    kernel = compiled_for(decide, (run, rng, 1), "decisions", Silent())
+    kernel = compile_for(decide, (run, rng, 1), "decisions", Silent())
     best = float("inf")
     for _ in range(rounds):
         start = time.perf_counter()

@@ -10,7 +10,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.updates import move, move_row
 from expectant.core.vectors import Weighted
 from expectant.core.verbs import fit, learn, mean_rate, plan, value_change
@@ -183,7 +183,7 @@ class Task(NamedTuple):
 
 def track(task):
     """Learn one example after the other."""
-    task = borrowed(task)
+    task = unowned(task)
     for example in range(task.targets.shape[0]):
         for i in range(20):
             task.state.values[i] = task.inputs[example, i]

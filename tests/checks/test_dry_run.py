@@ -15,7 +15,7 @@ from expectant.core.progress import Silent
 from expectant.core.verbs import act, learn, observation, preference, reset, step
 from expectant.engine import evaluate as evaluating
 from expectant.engine import probe as looking
-from expectant.engine.job import Job
+from expectant.engine.setup import Setup
 from expectant.experiments import recording as records
 
 
@@ -83,11 +83,11 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("compiled without a trial")
 
     for module in (diagnostics, evaluating, looking, records):
-        monkeypatch.setattr(module, "compiled_for", crash)
+        monkeypatch.setattr(module, "compile_for", crash)
 
 
-def job(domain: Any, agent: Any) -> Job:
-    return Job(domain, ex.OneHot(), agent, episodes=3)
+def setup(domain: Any, agent: Any) -> Setup:
+    return Setup(domain, ex.OneHot(), agent, episodes=3)
 
 
 def evaluated(domain: Any, agent: Any) -> None:
@@ -99,12 +99,12 @@ def evaluated(domain: Any, agent: Any) -> None:
 
 
 def looked_at(domain: Any, agent: Any) -> None:
-    subject = looking.set_aside(job(domain, agent).prepare(0)[0])
-    looking.look_for(subject, looking.all_states(CELLS), True, "", Silent())
+    subject = looking.copy_subject(setup(domain, agent).build(0)[0])
+    looking.load_probe(subject, looking.all_states(CELLS), True, "", Silent())
 
 
 def performed(domain: Any, agent: Any) -> None:
-    records.performer(job(domain, agent), True, "", Silent())
+    records.performer(setup(domain, agent), True, "", Silent())
 
 
 def decided(domain: Any, agent: Any) -> None:

@@ -27,7 +27,7 @@ from expectant.core.verbs import (
     step,
     stored_transition,
 )
-from expectant.engine.job import Job
+from expectant.engine.setup import Setup
 
 PRICE = 1.0
 NAMES = {"ease": 0}
@@ -202,7 +202,7 @@ class SoftSarsa(ex.Agent):
         return SarsaPart(weights, self.action_step, self.epsilon, 1.0)
 
 
-def jobs(**options):
+def setups(**options):
     """A run of one's own agent, and one of one's own model and backups."""
     planner = ex.Lookahead.paper(
         0.05,
@@ -212,4 +212,4 @@ def jobs(**options):
         interpretation=ex.Interpretation(replayed_fits=1),
     )
     for agent in (SoftSarsa(0.05), planner):
-        yield Job(Queue(), Pairs(), agent, episodes=50, **options)
+        yield Setup(Queue(), Pairs(), agent, episodes=50, **options)

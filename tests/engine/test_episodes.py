@@ -20,7 +20,7 @@ from expectant.core.verbs import (
     step,
     truncated,
 )
-from expectant.engine.job import Job
+from expectant.engine.setup import Setup
 
 BEGIN, BREAK_OFF, ACT, LEARN = 1, 2, 3, 4
 
@@ -157,7 +157,7 @@ def test_a_planner_passes_it_on_to_its_model_and_its_backups():
     for agent in (
         ex.Lookahead.paper(0.1), ex.CachedValues.paper(0.1, 0.1), ex.CachedPolicy.paper(0.1, 0.1), ex.QPlanning.paper(0.1),
     ):  # fmt: skip
-        part: Any = Job(ex.Corridor(), ex.OneHot(), agent, episodes=1).prepare(0)[0].agent
+        part: Any = Setup(ex.Corridor(), ex.OneHot(), agent, episodes=1).build(0)[0].agent
         model, backups = TracedPart(np.zeros(2)), TracedPart(np.zeros(2))
         part = part._replace(planner=part.planner._replace(model=model, backups=backups))
         state = Binary(np.zeros(1, np.int64), np.zeros(1, np.int64))

@@ -28,7 +28,7 @@ from expectant.core.verbs import (
     truncated,
 )
 from expectant.domains.external import ExternalPart
-from expectant.engine.driver import advanced
+from expectant.engine.driver import advance
 from expectant.engine.gym_loop import play, respond
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 
@@ -233,11 +233,11 @@ def test_the_loop_stops_when_asked_and_when_there_is_no_room():
 
 def test_room_is_made_where_it_is_asked_for():
     full = Witness([], [], room=0)
-    budget, going_on = Budget(1, MANY, MANY), np.zeros(1, np.int64)
-    inside, status = advanced(simulate, a_run(track(end=3), full), budget, NOTHING, going_on)
+    budget, new_control = Budget(1, MANY, MANY), np.zeros(1, np.int64)
+    inside, status = advance(simulate, a_run(track(end=3), full), budget, NOTHING, new_control)
     assert status == DONE and inside.agent.room == 1 and len(full.seen) == 3
     outside = a_run(ExternalPart(np.zeros(1, np.int64)), full)
-    outside, status = play(respond, World([(3, "ended")]), outside, budget, NOTHING, going_on)
+    outside, status = play(respond, World([(3, "ended")]), outside, budget, NOTHING, new_control)
     assert status == DONE and outside.agent.room == 1 and len(full.seen) == 6
 
 

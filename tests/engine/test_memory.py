@@ -18,8 +18,8 @@ from expectant.core.memory import (
     available_memory,
     given_memory,
 )
-from expectant.engine.job import Job
 from expectant.engine.memory import size_of
+from expectant.engine.setup import Setup
 from expectant.experiments import tasks
 from expectant.experiments.sweep import Sweep
 
@@ -141,9 +141,9 @@ def test_a_part_of_ones_own_is_measured_when_it_is_built(twenty_gib, rows, sente
 
 
 def test_a_run_is_measured_by_its_arrays():
-    job = Job(ex.Corridor(cells=5), ex.RandomBinary(8, 3), ex.QLearning.paper(0.1), episodes=7)
-    run, _ = job.prepare(0)
-    size = size_of(job)
+    setup = Setup(ex.Corridor(cells=5), ex.RandomBinary(8, 3), ex.QLearning.paper(0.1), episodes=7)
+    run, _ = setup.build(0)
+    size = size_of(setup)
     assert 8 * 2 * 7 <= size.records < 8 * 2 * 7 + 2000  # they share a block with small arrays
     assert size.shared == tree.total_bytes(run.domain)
     assert size.shared + size.own == tree.total_bytes(run)
@@ -210,9 +210,9 @@ def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
     [
         (
             {
-                "proc/self/cgroup": "0::/user/job\n",
-                "sys/fs/cgroup/user/job/memory.max": "max\n",
-                "sys/fs/cgroup/user/job/memory.current": "900000\n",
+                "proc/self/cgroup": "0::/user/setup\n",
+                "sys/fs/cgroup/user/setup/memory.max": "max\n",
+                "sys/fs/cgroup/user/setup/memory.current": "900000\n",
                 "sys/fs/cgroup/user/memory.max": "5000000\n",
                 "sys/fs/cgroup/user/memory.current": "4000000\n",
                 "sys/fs/cgroup/user/memory.stat": "anon 77\nactive_file 5\ninactive_file 7\n",

@@ -13,8 +13,7 @@ from expectant.core import tree
 from expectant.core.progress import Silent
 from expectant.core.verbs import encode
 from expectant.engine.checkpoint import states_of
-from expectant.engine.driver import drive, going_on
-from expectant.engine.job import Job, loop_for
+from expectant.engine.driver import drive, new_control
 from expectant.engine.loop import simulate
 from expectant.engine.probe import (
     TOPICS,
@@ -22,21 +21,22 @@ from expectant.engine.probe import (
     States,
     all_states,
     ask,
-    look,
-    look_for,
-    set_aside,
+    copy_subject,
+    load_probe,
+    probe_agent,
 )
+from expectant.engine.setup import Setup, load_loop
 
 FIVE = ex.Corridor(cells=5, slip=0.0)
 SLIPPERY = ex.Corridor(cells=4, slip=0.2)
 
 
 def prepared(agent, features=None, domain=FIVE) -> Any:
-    return Job(domain, features or ex.OneHot(), agent, episodes=30, step_limit=100).prepare(0)[0]
+    return Setup(domain, features or ex.OneHot(), agent, episodes=30, step_limit=100).build(0)[0]
 
 
 def seen(run, asked=TOPICS, states=None, **options) -> Answers:
-    return look(ask, set_aside(run), states or all_states(5), asked, **options)
+    return probe_agent(ask, copy_subject(run), states or all_states(5), asked, **options)
 
 
 def test_values_preferences_and_predictions_by_hand():
@@ -117,31 +117,33 @@ def bits(stop) -> list[Any]:
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.kind)
 def test_a_run_that_is_looked_at_ends_in_the_same_bits(agent):
-    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=4, step_limit=20)
-    for stop in drive(job, 0, simulate, going_on(), range(5)):
+    setup = Setup(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=4, step_limit=20)
+    for stop in drive(setup, 0, simulate, new_control(), range(5)):
         seen(stop.run, states=all_states(4), measures=np.ones((1, 8)))
-    (end,) = drive(job, 0, simulate, going_on())
+    (end,) = drive(setup, 0, simulate, new_control())
     assert bits(stop) == bits(end)
 
 
 def test_features_that_change_when_asked_do_so_in_the_copy():
     domain, features = ex.MountainCar(step_limit=10), ex.Tiles(2, 4, hash_size=20)
-    job = Job(domain, features, ex.QLearning.paper(0.1), episodes=3)
+    setup = Setup(domain, features, ex.QLearning.paper(0.1), episodes=3)
     low, high = np.transpose(domain.bounds)
     points = np.random.default_rng(0).uniform(low, high, (30, 2))
-    for stop in drive(job, 0, simulate, going_on(), range(4)):
+    for stop in drive(setup, 0, simulate, new_control(), range(4)):
         seen(stop.run, states=States(points, np.full(30, -1)))
-    (end,) = drive(job, 0, simulate, going_on())
+    (end,) = drive(setup, 0, simulate, new_control())
     assert bits(stop) == bits(end)
 
 
 def test_compiled_answers_have_the_same_bits():
     agent, states = ex.Lookahead.paper(0.1, 0.1), all_states(4)
-    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=30, step_limit=20)
-    (end,) = drive(job, 0, loop_for(job, True, "", Silent()), going_on())
-    subject = set_aside(end.run)
-    kernel = look_for(subject, states, True, "", Silent())
+    setup = Setup(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=30, step_limit=20)
+    (end,) = drive(setup, 0, load_loop(setup, True, "", Silent()), new_control())
+    subject = copy_subject(end.run)
+    kernel = load_probe(subject, states, True, "", Silent())
     measures = np.arange(16.0).reshape(2, 8)
-    fast, slow = (look(each, subject, states, TOPICS, measures=measures) for each in (kernel, ask))
+    fast, slow = (
+        probe_agent(each, subject, states, TOPICS, measures=measures) for each in (kernel, ask)
+    )
     for one, other in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -26,9 +26,9 @@ from expectant.core.verbs import (
     step,
     stored_transition,
 )
-from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.engine.probe import TOPICS, _questions, all_states, ask, set_aside
+from expectant.engine.probe import TOPICS, _questions, all_states, ask, copy_subject
+from expectant.engine.setup import Setup
 from expectant.jit import compile as kernels
 from expectant.jit.code_hash import fingerprint, part_types
 
@@ -214,10 +214,10 @@ TO_THE_END = ex.options.TableOption(policy=(1,) * 9, stop=(0.0,) * 8 + (1.0,))
 @pytest.mark.parametrize("entry", [simulate, ask], ids=lambda entry: entry.__name__)
 def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
     """Everything that a kernel reaches is walked: no function asks what type or name a part has."""
-    prepared, _ = Job(domain, features, agent, episodes=1, step_limit=9).prepare(0)
+    prepared, _ = Setup(domain, features, agent, episodes=1, step_limit=9).build(0)
     given: Any = prepared
     if entry is ask:
-        given = _questions(set_aside(prepared), all_states(9), TOPICS)
+        given = _questions(copy_subject(prepared), all_states(9), TOPICS)
     kinds = {kind.__name__ for kind in part_types(given)} - KNOWN_TO_ALL
     generator = {importlib.import_module(name).__file__ for name in GENERATOR}
     functions = [
@@ -245,10 +245,10 @@ def names_in(code):
 
 def test_numbers_are_run_time_values():
     def kernel(domain, features, agent):
-        job = Job(domain, features, agent, episodes=5, step_limit=100)
-        prepared, streams = job.prepare(0)
+        setup = Setup(domain, features, agent, episodes=5, step_limit=100)
+        prepared, streams = setup.build(0)
         found = kernels.kernel_for(prepared)
-        found(prepared, job.budget(), streams, np.zeros(1, np.int64))
+        found(prepared, setup.budget(), streams, np.zeros(1, np.int64))
         return found
 
     base = kernel(ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead.paper(0.1, 0.1))

@@ -5,7 +5,7 @@ import pytest
 from made_results import result_of
 
 import expectant as ex
-from expectant.engine.job import Job
+from expectant.engine.setup import Setup
 
 NAN = float("nan")
 
@@ -45,9 +45,9 @@ def test_the_table_of_steps():
 @pytest.mark.parametrize("steps", [1, 7, 10, 99, 100, 101, 12_345])
 @pytest.mark.parametrize("bins", [1, 3, 10, 100])
 def test_the_size_of_a_bin_is_known_from_their_number(steps, bins):
-    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), steps=steps, bins=bins)
-    result = result_of(rewards=np.zeros((1, -(-steps // job.bin))), steps=steps)
-    assert result.bin == job.bin
+    setup = Setup(ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), steps=steps, bins=bins)
+    result = result_of(rewards=np.zeros((1, -(-steps // setup.bin))), steps=steps)
+    assert result.bin == setup.bin
 
 
 def test_means_of_runs():

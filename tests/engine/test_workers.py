@@ -21,10 +21,10 @@ from hall_env import FailsIn, HallEnv, Troubled
 import expectant as ex
 from expectant.core.progress import Silent
 from expectant.engine import workers
-from expectant.engine.driver import going_on
-from expectant.engine.job import Job, has_settled_types, loop_for
+from expectant.engine.driver import new_control
 from expectant.engine.run import Runs
-from expectant.engine.workers import Order, Processes, compile_ahead, run_on_threads
+from expectant.engine.setup import Setup, has_fixed_types, load_loop
+from expectant.engine.workers import CompileOrder, Processes, compile_ahead, run_on_threads
 from expectant.jit.compile import kernel_for
 
 PLANNER = ex.Lookahead.paper(
@@ -40,7 +40,7 @@ VECTORS = ex.Tiles(2, 2, bounds=[(0, 6), (0, 6)])
 
 @pytest.mark.parametrize("threads", [1, 3, 200])
 def test_every_item_is_done_once(threads):
-    batches = run_on_threads(lambda number: number**2, range(5, 105), threads, going_on())
+    batches = run_on_threads(lambda number: number**2, range(5, 105), threads, new_control())
     ended = [each for batch in batches for each in batch]
     assert sorted(each.item for each in ended) == list(range(5, 105))
     assert all(each.result() == each.item**2 for each in ended)
@@ -48,7 +48,7 @@ def test_every_item_is_done_once(threads):
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_leaving_stops_everything(error):
-    control, begun = going_on(), []
+    control, begun = new_control(), []
 
     def work(number):
         begun.append(number)
@@ -72,25 +72,25 @@ class Mine(ex.models.LinearExpectation):
 
 
 def job_with(agent, features=None):
-    return Job(ex.Corridor(), features or ex.OneHot(), agent, episodes=20, step_limit=50, seed=3)
+    return Setup(ex.Corridor(), features or ex.OneHot(), agent, episodes=20, step_limit=50, seed=3)
 
 
 def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
-    assert has_settled_types(
+    assert has_fixed_types(
         job_with(ex.Lookahead.paper(0.1, model=ex.models.Sample(), backups="seen"))
     )
-    assert has_settled_types(job_with(ex.QLearning.paper(0.1), ex.features.History(ex.OneHot(), 2)))
-    assert not has_settled_types(job_with(ex.Lookahead.paper(0.1, model=Mine(0.1))))
+    assert has_fixed_types(job_with(ex.QLearning.paper(0.1), ex.features.History(ex.OneHot(), 2)))
+    assert not has_fixed_types(job_with(ex.Lookahead.paper(0.1, model=Mine(0.1))))
 
 
 def test_code_that_does_not_ask_for_types_gives_the_same_run():
-    job = job_with(ex.QLearning.paper(0.1))
-    loop = loop_for(job, True, "test", Silent())
+    setup = job_with(ex.QLearning.paper(0.1))
+    loop = load_loop(setup, True, "test", Silent())
     assert not hasattr(loop, "overloads")  # the compiled code itself
     found = []
-    for kernel in (loop, kernel_for(job.prepare(0)[0])):
-        run, streams = job.prepare(7)
-        kernel(run, job.budget(), streams, going_on())
+    for kernel in (loop, kernel_for(setup.build(0)[0])):
+        run, streams = setup.build(7)
+        kernel(run, setup.budget(), streams, new_control())
         draws = [rng.random() for rng in streams.named().values()]
         found.append((run.returns, run.agent.weights, draws))
     for mine, other in zip(*found, strict=True):
@@ -109,21 +109,21 @@ def processes():
 
 
 def source_for(domain, features=None, agent=PLANNER, episodes=4, keep=False):
-    job = Job(domain, features or ex.OneHot(), agent, episodes=episodes)
-    return Runs(job, False, keep)
+    setup = Setup(domain, features or ex.OneHot(), agent, episodes=episodes)
+    return Runs(setup, False, keep)
 
 
 def not_here(number, control, begun):
     raise AssertionError("done in this process")
 
 
-def run_there(processes, source, number=0, control=None, begun=lambda clock: None):
-    control = going_on() if control is None else control
-    return processes.run(source, number, control, begun, not_here)
+def run_there(processes, source, number=0, control=None, on_start=lambda clock: None):
+    control = new_control() if control is None else control
+    return processes.run(source, number, control, on_start, not_here)
 
 
 def run_here(source, number=0):
-    return source.prepare()(number, going_on(), lambda clock: None)
+    return source.prepare()(number, new_control(), lambda clock: None)
 
 
 def same(first, second):
@@ -178,14 +178,14 @@ def test_trouble_in_a_worker_names_the_run(processes, trouble, kind, message, mo
 
 
 def test_a_run_that_is_stopped_is_over_at_once(processes):
-    source, control = source_for(ex.Gym(Troubled, trouble="hangs"), VECTORS), going_on()
+    source, control = source_for(ex.Gym(Troubled, trouble="hangs"), VECTORS), new_control()
     since = list[float]()
 
-    def begun(clock):
+    def on_start(clock):
         since.append(time.monotonic())
         threading.Timer(0.3, control.fill, [1]).start()
 
-    assert run_there(processes, source, control=control, begun=begun) is None
+    assert run_there(processes, source, control=control, on_start=on_start) is None
     assert time.monotonic() - since[0] < 10.0
 
 
@@ -279,12 +279,18 @@ def test_every_composition_is_compiled_once_here_or_in_another_process(
         ex.Lookahead.paper(0.1),
         ex.Lookahead.paper(0.3),
     ]
-    jobs = [job_with(agent) for agent in agents]
-    compile_ahead([Order(ahead_orders.note, jobs[0], ahead_orders.no)], Silent())
-    compile_ahead([Order(ahead_orders.note, job, ahead_orders.yes) for job in jobs], Silent())
+    setups = [job_with(agent) for agent in agents]
+    compile_ahead([CompileOrder(ahead_orders.note, setups[0], ahead_orders.no)], Silent())
+    compile_ahead(
+        [CompileOrder(ahead_orders.note, setup, ahead_orders.yes) for setup in setups], Silent()
+    )
     assert not list(tmp_path.iterdir())  # one alone, or what is there, is not ordered
-    compile_ahead([Order(ahead_orders.die, job, ahead_orders.no) for job in jobs], Silent())
-    compile_ahead([Order(ahead_orders.note, job, ahead_orders.no) for job in jobs], Silent())
+    compile_ahead(
+        [CompileOrder(ahead_orders.die, setup, ahead_orders.no) for setup in setups], Silent()
+    )
+    compile_ahead(
+        [CompileOrder(ahead_orders.note, setup, ahead_orders.no) for setup in setups], Silent()
+    )
     left = sorted(path.name.split("-") for path in tmp_path.iterdir())
     assert [agent for agent, _ in left] == ["Lookahead", "QLearning"]
     assert left[0][1] == str(os.getpid())  # the larger one

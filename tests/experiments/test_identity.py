@@ -101,7 +101,7 @@ def test_plain_python_of_the_package_belongs_to_a_trial(tmp_path):
     shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__", "studies"))
     before = package_code()
     assert package_code(copied) == before
-    deciding = {"features/discrete.py", "core/interfaces.py", "engine/job.py", *DECIDING}
+    deciding = {"features/discrete.py", "core/interfaces.py", "engine/setup.py", *DECIDING}
     for file in (*deciding, "report/page.py", "experiments/claims.py"):
         text = (copied / file).read_text("utf-8")  # all of them exist
         (copied / file).write_text(text + "CHANGED = True\n", "utf-8")

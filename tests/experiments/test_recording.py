@@ -7,9 +7,9 @@ import pytest
 from building import per_feature
 
 import expectant as ex
-from expectant.engine.job import Job
 from expectant.engine.loop import Budget, simulate
-from expectant.engine.probe import States, all_states, ask, look, set_aside
+from expectant.engine.probe import States, all_states, ask, copy_subject, probe_agent
+from expectant.engine.setup import Setup
 from expectant.experiments.config_file import parse_spec
 from expectant.experiments.curves import panels_of
 from expectant.experiments.metrics import measure_named
@@ -31,7 +31,7 @@ FAST = ex.Lookahead.paper(
 
 
 def job_of(domain, agent):
-    return Job(domain, ex.OneHot(), agent, steps=sum(domain.phase_steps))
+    return Setup(domain, ex.OneHot(), agent, steps=sum(domain.phase_steps))
 
 
 def greedy(every):
@@ -65,7 +65,7 @@ def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
     ],
 )
 def test_schedules_of_other_runs(domain, length, at, phases):
-    when = schedule(Job(domain, ex.OneHot(), FAST, **length), 10)
+    when = schedule(Setup(domain, ex.OneHot(), FAST, **length), 10)
     assert when.at.tolist() == at
     assert when.phases.tolist() == phases
 
@@ -97,10 +97,10 @@ def test_an_agent_that_does_not_plan_does_not():
 def test_looking_leaves_no_trace():
     weights = []
     for every in (7, 140):
-        prepared, rng = job_of(SMALL, FAST).prepare(0)
+        prepared, rng = job_of(SMALL, FAST).build(0)
         for step in range(every, 141, every):
             simulate(prepared, Budget(2**62, step, 100), rng, np.zeros(1, np.int64))
-            look(ask, set_aside(prepared), all_states(4), ("preferences",))
+            probe_agent(ask, copy_subject(prepared), all_states(4), ("preferences",))
         weights.append(prepared.agent.weights.copy())
     assert (weights[0] == weights[1]).all()
 
@@ -149,7 +149,7 @@ def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
     assert (panel.unit, panel.quantity) == ("step", "expected return of the greedy policy")
     assert panel.x.tolist() == trials[0].firsts.tolist()
     assert (panel.end, panel.breaks) == (1200.0, [600.0, 900.0])
-    assert panel.levels == levels_of(trials[0].job, greedy(500))
+    assert panel.levels == levels_of(trials[0].setup, greedy(500))
 
 
 def test_the_code_of_a_look_belongs_to_a_trials_identity():
@@ -188,10 +188,10 @@ def test_looks_may_begin_late_and_count_from_there():
     """
     (trial,) = parse_spec(text, "spec.toml").trials()
     assert trial.record is not None and trial.record.to_dict()["after"] == 30
-    job = trial.job
-    when = schedule(job, trial.record.every, trial.record.after)
+    setup = trial.setup
+    when = schedule(setup, trial.record.every, trial.record.after)
     assert when.at.tolist() == [30, 35, 40, 45, 50]
-    curve, _ = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
+    curve, _ = recorded(setup, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
     assert curve[0] == 0.0 and curve[-1] > 10.0
     (panel,) = panels_of([trial], [np.stack([curve, curve])])
     assert panel.points is not None and panel.points.tolist() == [0, 5, 10, 15, 20]
@@ -208,11 +208,11 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     """An episode of TD(0) with a step of a tenth, by the weights that it leaves."""
     car, features = ex.domains.DrivenCar(), ex.Tiles(2, 3)
     agent = ex.Lookahead.paper(0.1, 0.0, planning_steps=0, epsilon=0.0)
-    job = Job(car, features, agent, episodes=1)
+    setup = Setup(car, features, agent, episodes=1)
     record = record_from({"look": "known_error", "every": 1})
-    curve, stop = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), record)
+    curve, stop = recorded(setup, 0, simulate, ask, np.zeros(1, np.int64), record)
     known = car.reference_values(1.0)
-    vectors = look(ask, set_aside(stop.run), States(known.observations, np.full(100, -1)),
+    vectors = probe_agent(ask, copy_subject(stop.run), States(known.observations, np.full(100, -1)),
                    ("features",)).features  # fmt: skip
     values = vectors @ stop.run.agent.weights[: vectors.shape[1]]
     before, after = (known.values**2).mean(), ((values - known.values) ** 2).mean()

@@ -7,10 +7,10 @@ import pytest
 
 import expectant as ex
 from expectant.core.progress import Silent
-from expectant.engine.driver import drive, going_on
+from expectant.engine.driver import drive, new_control
 from expectant.engine.evaluate import perform_discounted
-from expectant.engine.job import Job
 from expectant.engine.loop import simulate
+from expectant.engine.setup import Setup
 from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.recording import earned, levels_of, performer, record_from, recorded
 
@@ -23,7 +23,7 @@ def record(every, episodes):
 
 
 def car_job(domain=CAR):
-    return Job(domain, ex.Tiles(2, 4), AGENT, steps=500)
+    return Setup(domain, ex.Tiles(2, 4), AGENT, steps=500)
 
 
 def test_returns_are_discounted_by_hand():
@@ -34,15 +34,17 @@ def test_returns_are_discounted_by_hand():
         successors=np.array([1, 2, -1]).reshape(3, 1, 1),
         start=[1.0, 0.0, 0.0],
     )
-    job = Job(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
-    curve, _ = recorded(job, 0, simulate, perform_discounted, going_on(), record(3, 2))
+    setup = Setup(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
+    curve, _ = recorded(setup, 0, simulate, perform_discounted, new_control(), record(3, 2))
     assert curve.tolist() == [1.0 + 0.5 * 2.0 + 0.25 * 4.0] * 3
 
 
 def test_a_run_that_is_looked_at_is_the_same_run():
-    job = car_job()
-    curve, looked_at = recorded(job, 1, simulate, perform_discounted, going_on(), record(100, 3))
-    (alone,) = drive(job, 1, simulate, going_on())
+    setup = car_job()
+    curve, looked_at = recorded(
+        setup, 1, simulate, perform_discounted, new_control(), record(100, 3)
+    )
+    (alone,) = drive(setup, 1, simulate, new_control())
     assert np.array_equal(looked_at.run.agent.weights, alone.run.agent.weights)
     assert np.array_equal(looked_at.run.domain.car, alone.run.domain.car)
     assert looked_at.streams.acting.random() == alone.streams.acting.random()
@@ -64,20 +66,20 @@ def test_levels_are_those_of_the_car():
 
 
 def test_a_diverged_agent_earns_nothing_that_is_known():
-    job = car_job()
-    run, _ = job.prepare(0)
+    setup = car_job()
+    run, _ = setup.build(0)
     run.agent.weights[:] = np.nan
-    assert np.isnan(earned(perform_discounted, job, run, 0, 0, 2, going_on())).all()
-    stopped = earned(perform_discounted, job, job.prepare(0)[0], 0, 0, 2, np.ones(1, np.int64))
+    assert np.isnan(earned(perform_discounted, setup, run, 0, 0, 2, new_control())).all()
+    stopped = earned(perform_discounted, setup, setup.build(0)[0], 0, 0, 2, np.ones(1, np.int64))
     assert np.isnan(stopped).all()  # and has not taken a step
 
 
 def test_what_cannot_be_judged_by_episodes():
     with pytest.raises(ValueError, match=r"LocaGrid: has phases.*prepare_evaluation"):
         recorded(
-            Job(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
-            going_on(), record(5, 1),
+            Setup(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
+            new_control(), record(5, 1),
         )  # fmt: skip
-    outside = Job(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
+    outside = Setup(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
     with pytest.raises(ValueError, match="needs a domain in compiled code, got Gym"):
         performer(outside, None, "", Silent())

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import pytest
 
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.verbs import function, size, state_index
 from expectant.jit import compile as kernels
 from expectant.jit.cache import KEEP_DAYS, forget_old, say_once
@@ -64,12 +64,12 @@ def _(shelf):
 
 
 def fill(part):
-    part = borrowed(part)
+    part = unowned(part)
     return size(part)
 
 
 def ask(part):
-    part = borrowed(part)
+    part = unowned(part)
     return state_index(part)
 
 
@@ -237,7 +237,7 @@ def test_a_helpers_constant_that_changes_in_the_process_is_seen(monkeypatch):
 
 KINDS = """
 from typing import NamedTuple
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.verbs import function, size
 
 GOAL, START = 3.0, 4.0
@@ -258,12 +258,12 @@ PARTS = (Constant, Helper, Verb)
 @size.register(Constant)
 def _(part): return part.x * GOAL + START
 @size.register(Helper)
-def _(part): return part.x + closed()
+def _(part): return part.x + finish_records()
 @size.register(Verb)
 def _(part): return part.x + 1.0
 
 def ask(part):
-    part = borrowed(part)
+    part = unowned(part)
     return size(part)
 """
 EDITS = (

@@ -6,8 +6,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.driver import going_on
-from expectant.engine.job import LINES, SMALL, Job, set_apart
+from expectant.engine.driver import new_control
+from expectant.engine.setup import LINES, SMALL, Setup, align_arrays
 
 
 def lines_of(part, besides):
@@ -23,19 +23,19 @@ def lines_of(part, besides):
 
 
 def test_runs_do_not_share_cache_lines():
-    job = Job(
+    setup = Setup(
         ex.Corridor(), ex.RandomBinary(14, 5), ex.CachedValues.paper(0.1, 0.1, 0.1), episodes=10
     )
-    control = going_on()
-    prepared = [job.prepare(number, control)[0] for number in range(20)]
+    control = new_control()
+    prepared = [setup.build(number, control)[0] for number in range(20)]
     lines = [lines_of(run, control) for run in prepared]
     assert all(lines)
     assert len(set().union(*lines)) == sum(len(own) for own in lines)
 
 
 def test_what_is_shared_stays_shared():
-    one, control = np.arange(3.0), going_on()
-    moved = set_apart((one, (one, control), 7), control)
+    one, control = np.arange(3.0), new_control()
+    moved = align_arrays((one, (one, control), 7), control)
     assert moved[0] is moved[1][0]
     assert moved[0] is not one
     assert moved[0].tolist() == [0.0, 1.0, 2.0]

@@ -110,7 +110,7 @@ def _(part, action, rng):
     return (
         GOAL, START, SMALL, TABLE, LISTED, MAPPED, SETTED, ARRAY, NUMBER, OBJECT, PARTIAL, KIND,
         CHOSEN, Side.RIGHT, Settings.GOAL, FUNCTIONS, one(), other(), with_default(), with_keyword(),
-        with_attribute.limit, closed(), lambdas, remembered(), compiled(1.0), spread(1.0),
+        with_attribute.limit, finish_records(), lambdas, remembered(), compiled(1.0), spread(1.0),
         recursive(3), verb_of_ours(part), stub(1), imported, user_other.CONSTANT, user_other.inner,
         local.THROUGH_A_LOCAL, getattr(user_other, "BY_TEXT"), user_other.tools.DEEP, Inner,
         which(), max(), min(), [GOAL in {"p", "q"} for n in range(2)], (lambda: 20)(),

@@ -12,9 +12,9 @@ from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rng import evaluation_streams, generator, streams_of
 from expectant.core.verbs import act, learn, plan, preference
 from expectant.engine.checkpoint import states_of
-from expectant.engine.driver import drive, going_on
-from expectant.engine.job import Job
+from expectant.engine.driver import drive, new_control
 from expectant.engine.loop import simulate
+from expectant.engine.setup import Setup
 
 SLIPPERY = ex.Corridor(cells=5, slip=0.3, switch_every=7)
 OPTIONS: Any = {"episodes": 30, "runs": 2, "compiled": False, "progress": False}
@@ -115,7 +115,10 @@ def test_only_the_streams_that_are_drawn_from_move_on():
     ends = []
     for drawn in (0, 2):
         (end,) = drive(
-            Job(SLIPPERY, ex.OneHot(), AlwaysRight(drawn), episodes=30), 0, simulate, going_on()
+            Setup(SLIPPERY, ex.OneHot(), AlwaysRight(drawn), episodes=30),
+            0,
+            simulate,
+            new_control(),
         )
         ends.append(states_of(end.streams))
     assert ends[0]["world"] == ends[1]["world"]
@@ -125,13 +128,13 @@ def test_only_the_streams_that_are_drawn_from_move_on():
 
 @pytest.mark.parametrize("steps", [0, 5])
 def test_a_sample_model_draws_from_the_planning_stream_alone(steps):
-    job = Job(
+    setup = Setup(
         SLIPPERY,
         ex.OneHot(),
         ex.QPlanning.paper(0.1, model="sample", planning_steps=steps),
         episodes=30,
     )
-    (end,) = drive(job, 0, simulate, going_on())
+    (end,) = drive(setup, 0, simulate, new_control())
     assert end.run.agent.planner.model.rng is end.streams.planning
     fresh = states_of(streams_of(0, 0))["planning"]
     assert (states_of(end.streams)["planning"] == fresh) == (steps == 0)

@@ -25,7 +25,7 @@ from expectant.core.verbs import (
     reset,
     stop,
 )
-from expectant.engine.job import Job
+from expectant.engine.setup import Setup
 
 LINE = ex.Corridor(cells=4, slip=0.0)
 LEFT, RIGHT = 0, 1
@@ -79,13 +79,13 @@ def test_one_step_options_change_no_bit(agent):
         (ex.options.TableOption((RIGHT,) * 4, (1.0,) * 4),),
         (ex.options.TableOption(((0.0, 1.0),) * 4, (1.0,) * 4), ex.options.OneStep(LEFT)),
     ]
-    jobs = [
-        Job(domain=LINE, features=ex.OneHot(), agent=found, episodes=6, steps=0, bins=1,
+    setups = [
+        Setup(domain=LINE, features=ex.OneHot(), agent=found, episodes=6, steps=0, bins=1,
             step_limit=50, seed=3)
         for found in (agent, *(agent.replace(options=some) for some in options))
     ]  # fmt: skip
-    plain, *others = (ex.run(job.domain, job.features, job.agent, episodes=6, runs=1, seed=3,
-                             compiled=False, progress=False, keep_agents=True) for job in jobs)  # fmt: skip
+    plain, *others = (ex.run(setup.domain, setup.features, setup.agent, episodes=6, runs=1, seed=3,
+                             compiled=False, progress=False, keep_agents=True) for setup in setups)  # fmt: skip
     for other in others:
         assert (other.returns == plain.returns).all() and (other.lengths == plain.lengths).all()
         ours, theirs = (dict(tree.arrays(found.kept[0][0].agent)) for found in (other, plain))

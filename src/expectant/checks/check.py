@@ -25,9 +25,9 @@ from expectant.core.rng import SEED
 from expectant.core.rules import flag, instance_of, or_none, whole
 from expectant.core.verbs import Verb, backed_up_action_value
 from expectant.domains.corridor import Corridor
-from expectant.engine.driver import drive, going_on
-from expectant.engine.job import Job, loop_for
+from expectant.engine.driver import drive, new_control
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
+from expectant.engine.setup import Setup, load_loop
 from expectant.features.discrete import RandomBinary
 from expectant.options.option_set import OptionSet
 
@@ -93,7 +93,7 @@ def _agents_for(component: Buildable, checks: _Check) -> Iterator[Agent]:
     elif isinstance(component, Model):
         agent = Lookahead.paper(0.05, model=component, planning_steps=2)
         yield agent
-        part = type(checks.job(agent).prepare(0)[0].agent.planner.model)
+        part = type(checks.setup(agent).build(0)[0].agent.planner.model)
         if part in backed_up_action_value.implementations:
             yield QPlanning.paper(0.05, model=component, planning_steps=2)
     elif isinstance(component, Backups):
@@ -120,35 +120,35 @@ class _Check:
     seed: int
     compiled: bool
 
-    def job(self, agent: Agent) -> Job:
+    def setup(self, agent: Agent) -> Setup:
         """Describe a run in which the part has something to do."""
         domain = Corridor(cells=5, slip=0.1) if self.domain is None else self.domain
         features = RandomBinary(8, 3) if self.features is None else self.features
-        return Job(domain, features, agent, steps=self.steps, seed=self.seed, apart=False)
+        return Setup(domain, features, agent, steps=self.steps, seed=self.seed, aligned=False)
 
     def under(self, agent: Agent) -> PartCheck:
         """Check everything under one agent, in turn."""
-        name, job = f"check: {type(self.part).__name__}", self.job(agent)
+        name, setup = f"check: {type(self.part).__name__}", self.setup(agent)
         calls: Counter[str] = Counter()
         try:
-            first = _run_watched(job, calls)
-            _repeat(job, first, "once more with the same seed", simulate)
+            first = _run_watched(setup, calls)
+            _repeat(setup, first, "once more with the same seed", simulate)
             if self.compiled:
-                _repeat(job, first, "compiled", loop_for(job, True, name, reporter(True)))
+                _repeat(setup, first, "compiled", load_loop(setup, True, name, reporter(True)))
         except PartError as error:
             raise PartError(f"{name}: {error}") from error
         steps, episodes = int(first.clock[STEPS]), int(first.clock[EPISODE])
         return PartCheck(self.part, steps, episodes, dict(calls))
 
 
-def _run_watched(job: Job, calls: Counter[str]) -> Run:
+def _run_watched(setup: Setup, calls: Counter[str]) -> Run:
     """Check and count every call of one run, while a second part lies untouched beside it."""
-    course = drive(job, 0, simulate, going_on(), (0, job.length))
+    course = drive(setup, 0, simulate, new_control(), (0, setup.length))
     run = next(course).run
     check_parts(run)
-    beside = job.prepare(1)[0]
+    beside = setup.build(1)[0]
     before = {name: array.copy() for name, array in tree.arrays(beside)}
-    contracts = Contracts(run, job.domain.bounds)
+    contracts = Contracts(run, setup.domain.bounds)
 
     def watch(
         verb: Verb[object], implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
@@ -164,9 +164,9 @@ def _run_watched(job: Job, calls: Counter[str]) -> Run:
     return run
 
 
-def _repeat(job: Job, first: Run, how: str, kernel: Callable[..., int]) -> None:
+def _repeat(setup: Setup, first: Run, how: str, kernel: Callable[..., int]) -> None:
     """Run again, which must leave the same bits in every array."""
-    (end,) = drive(job, 0, kernel, going_on())
+    (end,) = drive(setup, 0, kernel, new_control())
     again = dict(tree.arrays(end.run))
     for name, array in tree.arrays(first):
         if not same_bits(array, again[name]):

@@ -29,7 +29,7 @@ from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole
 from expectant.core.verbs import Verb, act, inner_agent, preference
-from expectant.engine.driver import advanced, going_on
+from expectant.engine.driver import advance, new_control
 from expectant.engine.gym_loop import (
     FIRST,
     GOES_ON,
@@ -44,8 +44,8 @@ from expectant.jit.code_hash import part_types
 from expectant.jit.compile import Kernel
 
 if TYPE_CHECKING:
-    from expectant.engine.job import Job
     from expectant.engine.probe import Subject
+    from expectant.engine.setup import Setup
 
 STEPS = 40
 SECONDS = 0.25
@@ -55,18 +55,18 @@ _SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
 
-def rehearse(job: Job, run: Run, streams: Streams, loop: Kernel = simulate) -> None:
+def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -> None:
     """Try the parts of a run for some steps, on copies; an error says what is wrong with one.
 
     Where all parts are the package's own there is nothing to try. ``loop`` is what will be
     compiled, called as ``simulate`` is.
     """
-    ours = all_ours(job.domain, job.features, job.agent)
+    ours = all_ours(setup.domain, setup.features, setup.agent)
     if ours and all(map(is_ours, part_types(run))):
         return
     check_parts(run)
     run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
-    contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
+    contracts = Contracts(run, setup.domain.bounds, time.perf_counter() + SECONDS)
     agents = type(run.agent), type(inner_agent(run.agent))
     prefers = all(agent in preference.implementations for agent in agents)
 
@@ -81,14 +81,14 @@ def rehearse(job: Job, run: Run, streams: Streams, loop: Kernel = simulate) -> N
 
     with _watched(watch):
         if hasattr(run.domain, "received"):
-            _converse(run, streams, job.domain.bounds)
+            _converse(run, streams, setup.domain.bounds)
         else:
-            limit = min(job.budget().step_limit, STEPS)
-            advanced(loop, run, Budget(STEPS, STEPS, limit), streams, going_on())
+            limit = min(setup.budget().step_limit, STEPS)
+            advance(loop, run, Budget(STEPS, STEPS, limit), streams, new_control())
 
 
-def rehearse_look(subject: Subject, asking: Callable[[Subject], object]) -> None:
-    """Try what will be asked of an agent, on a copy, as :func:`rehearse` tries a run."""
+def dry_run_probe(subject: Subject, asking: Callable[[Subject], object]) -> None:
+    """Try what will be asked of an agent, on a copy, as :func:`dry_run` tries a run."""
     if all(map(is_ours, part_types(subject))):
         return
     subject = copy.deepcopy(subject)

@@ -27,14 +27,14 @@ class PartError(ValueError):
     """A part, usually somebody's own, that does not do what its verbs promise."""
 
 
-def beyond_an_array(run: Run, error: IndexError) -> PartError:
+def index_error(run: Run, error: IndexError) -> PartError:
     """The error for an index that plain Python, or a check of Numba's, has found."""
     place = own_place(error)
     where = f" ({place})" if place else ""
     return PartError(f"a part indexes beyond an array: {error}, {_when(run)}{where}")
 
 
-def broken_promise(run: Run, status: int) -> PartError:
+def contract_error(run: Run, status: int) -> PartError:
     """The error for a status with which the loop has stopped, from what is in the run's arrays."""
     return PartError(f"{_promise(run, status)}, {_when(run)}")
 

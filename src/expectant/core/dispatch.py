@@ -146,6 +146,6 @@ def function(plain: Compilable) -> Compilable:
     return plain
 
 
-def borrowed(part: Part) -> Part:
+def unowned(part: Part) -> Part:
     """The part itself; under Numba the same without reference counts, for the present call."""
     return part

@@ -21,7 +21,7 @@ LEAST, MOST, SWEEPS = 8, 32, 200  # states that a radius is computed from, and u
 WORK = 2**17  # numbers that are added for it, in plain Python: some 0.1 s
 
 
-def explained(run: Run, status: int, agent: Any, world: str) -> str:
+def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
     """Say what has made a run diverge, or is about to; nothing if weights are as they should be."""
     overflown = status == DIVERGED
     if not (overflown or grows(run)):

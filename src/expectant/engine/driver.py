@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from expectant.checks.errors import beyond_an_array, broken_promise
+from expectant.checks.errors import contract_error, index_error
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.verbs import grow
@@ -28,7 +28,7 @@ from expectant.engine.loop import (
 from expectant.jit.compile import Kernel
 
 if TYPE_CHECKING:
-    from expectant.engine.job import Job
+    from expectant.engine.setup import Setup
 
 Stops = Sequence[int] | np.ndarray
 
@@ -56,28 +56,28 @@ class Stop(NamedTuple):
         return int(self.run.clock[PHASE])
 
 
-def going_on() -> np.ndarray:
+def new_control() -> np.ndarray:
     """A control that lets loops go on."""
     return np.zeros(1, np.int64)
 
 
 def drive(
-    job: Job, number: int, kernel: Kernel, control: np.ndarray, stops: Stops | None = None
+    setup: Setup, number: int, kernel: Kernel, control: np.ndarray, stops: Stops | None = None
 ) -> Generator[Stop, None, None]:
-    """One run of a job, yielded at every stop; by default once, at its end.
+    """One run of a setup, yielded at every stop; by default once, at its end.
 
-    Stops are increasing numbers of episodes, or of steps where the job counts those; at 0 nothing
+    Stops are increasing numbers of episodes, or of steps where the setup counts those; at 0 nothing
     has happened yet. Whoever looks at the run in between must leave it as it is. The last to be
     yielded is the last stop, or where the loop returned something else than DONE.
     """
-    stops = (job.length,) if stops is None else stops
-    _check_stops(job, stops)
-    run, streams = job.prepare(number, control)
-    with world_of(job.domain, job.seed, number) as world:
+    stops = (setup.length,) if stops is None else stops
+    _check_stops(setup, stops)
+    run, streams = setup.build(number, control)
+    with open_world(setup.domain, setup.seed, number) as world:
         for stop in stops:
-            budget = _until(job, int(stop))
+            budget = _until(setup, int(stop))
             if world is None:
-                run, status = advanced(kernel, run, budget, streams, control)
+                run, status = advance(kernel, run, budget, streams, control)
             else:
                 run, status = play(kernel, world, run, budget, streams, control)
             yield Stop(run, streams, status)
@@ -85,7 +85,7 @@ def drive(
                 return
 
 
-def advanced(
+def advance(
     kernel: Callable[..., int],
     prepared: Run,
     budget: Budget,
@@ -99,38 +99,38 @@ def advanced(
             prepared = prepared._replace(agent=grow(prepared.agent))
             status = kernel(prepared, budget, streams, control)
     except IndexError as error:
-        raise beyond_an_array(prepared, error) from error
+        raise index_error(prepared, error) from error
     if status >= NOT_FINITE:
-        raise broken_promise(prepared, status)
+        raise contract_error(prepared, status)
     return prepared, status
 
 
-def begun(job: Job, number: int) -> Stop:
+def start_run(setup: Setup, number: int) -> Stop:
     """A run at its first observation, where the agent has not acted yet."""
-    run, streams = job.prepare(number)
-    with world_of(job.domain, job.seed, number) as world:
+    run, streams = setup.build(number)
+    with open_world(setup.domain, setup.seed, number) as world:
         if world is None:
             status = begin_episode(run, streams)
         else:
             world.reset(run.domain.received)
             status = perceive(run, -1, run.state)
     if status != DONE:
-        raise broken_promise(run, status)
+        raise contract_error(run, status)
     return Stop(run, streams, status)
 
 
-def share_done(job: Job, clock: np.ndarray) -> float:
+def fraction_done(setup: Setup, clock: np.ndarray) -> float:
     """How much of a run is done, from 0 to 1."""
-    return float(clock[EPISODE if job.episodes else STEPS]) / job.length
+    return float(clock[EPISODE if setup.episodes else STEPS]) / setup.length
 
 
-def _until(job: Job, stop: int) -> Budget:
-    whole = job.budget()
-    return whole._replace(episodes=stop) if job.episodes else whole._replace(steps=stop)
+def _until(setup: Setup, stop: int) -> Budget:
+    whole = setup.budget()
+    return whole._replace(episodes=stop) if setup.episodes else whole._replace(steps=stop)
 
 
 @contextmanager
-def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
+def open_world(domain: Domain, seed: int, number: int) -> Iterator[Any]:
     """The world outside that a run goes through, closed in the end; None where it needs none."""
     if not domain.external:
         yield None
@@ -142,12 +142,12 @@ def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
         world.close()
 
 
-def _check_stops(job: Job, stops: Stops) -> None:
+def _check_stops(setup: Setup, stops: Stops) -> None:
     """A budget of steps that is used up cuts the episode of a world outside off."""
-    if job.steps and job.domain.external:
+    if setup.steps and setup.domain.external:
         for stop in stops:
-            if 0 < stop < job.steps:
+            if 0 < stop < setup.steps:
                 raise ValueError(
-                    f"stops: {type(job.domain).__name__} cannot stop within an episode, so they "
-                    f"must be 0 or all {job.steps} steps, got {stop}; count episodes instead"
+                    f"stops: {type(setup.domain).__name__} cannot stop within an episode, so they "
+                    f"must be 0 or all {setup.steps} steps, got {stop}; count episodes instead"
                 )

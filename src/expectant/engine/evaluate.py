@@ -13,11 +13,11 @@ import numpy as np
 
 from expectant.agents.action_selection import greedy
 from expectant.analysis.curves import interval
-from expectant.checks.dry_run import rehearse
-from expectant.checks.errors import broken_promise
+from expectant.checks.dry_run import dry_run
+from expectant.checks.errors import contract_error
 from expectant.core import formatting as tables
 from expectant.core import tree
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter, reporter
 from expectant.core.rng import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
@@ -25,9 +25,7 @@ from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import begin, function, observation, preference, reset, step, truncated
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
-from expectant.engine.arguments import hinting
-from expectant.engine.driver import advanced, going_on
-from expectant.engine.job import Job, cores
+from expectant.engine.driver import advance, new_control
 from expectant.engine.learner import Learner
 from expectant.engine.loop import (
     ACTION,
@@ -44,8 +42,10 @@ from expectant.engine.loop import (
     perceive,
 )
 from expectant.engine.result import Result
+from expectant.engine.run import hint_unknown_arguments
+from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import run_on_threads
-from expectant.jit.compile import Kernel, compiled_for, entry_point, use_compiled
+from expectant.jit.compile import Kernel, compile_for, entry_point, use_compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,19 +125,19 @@ def decide_greedily(run, action, rng):
 @function
 def decide_outside(run, action, rng):
     """:func:`decide_greedily`, called from outside compiled code."""
-    return decide_greedily(borrowed(run), action, borrowed(rng))
+    return decide_greedily(unowned(run), action, unowned(rng))
 
 
 @function
 def perform(run, budget, streams, control):
     """Act greedily until the budget is used up; the loop without learning."""
-    return go_through(borrowed(run), budget, 1.0, borrowed(streams), borrowed(control))
+    return go_through(unowned(run), budget, 1.0, unowned(streams), unowned(control))
 
 
 @function
 def perform_discounted(run, budget, discount, streams, control):
     """:func:`perform`, with returns that are discounted."""
-    return go_through(borrowed(run), budget, discount, borrowed(streams), borrowed(control))
+    return go_through(unowned(run), budget, discount, unowned(streams), unowned(control))
 
 
 @function
@@ -205,7 +205,7 @@ class Learned(NamedTuple):
     diverged: np.ndarray
 
 
-@hinting
+@hint_unknown_arguments
 def evaluate(
     learned: Learner | Result,
     domain: Domain | GymSource,
@@ -235,11 +235,15 @@ def evaluate(
         rule.check("evaluate", argument, value)
     what = _learned(learned)
     where = _domain(domain, what.runs[0])
-    job = Job(where, what.features, what.agent, episodes=episodes, step_limit=step_limit, seed=seed)
+    setup = Setup(
+        where, what.features, what.agent, episodes=episodes, step_limit=step_limit, seed=seed
+    )
     show, start = reporter(progress), time.perf_counter()
     if compiled is None and isinstance(learned, Learner):
         compiled = learned._compiled
-    returns, lengths = _evaluated(job, what, threads or cores(), use_compiled(compiled), show)
+    returns, lengths = _evaluated(
+        setup, what, threads or core_count(), use_compiled(compiled), show
+    )
     return Evaluation(
         returns=returns if isinstance(learned, Result) else returns[0],
         lengths=lengths if isinstance(learned, Result) else lengths[0],
@@ -249,21 +253,21 @@ def evaluate(
 
 
 def _evaluated(
-    job: Job, what: Learned, threads: int, compiled: bool, show: Reporter
+    setup: Setup, what: Learned, threads: int, compiled: bool, show: Reporter
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns and lengths, (runs, episodes) each; NaN and 0 in the row of a diverged run."""
-    name = f"{type(job.agent).__name__} in {job.domain.display_name}, greedily"
-    kernel, control = _kernel(job, what, compiled, name, show), going_on()
+    name = f"{type(setup.agent).__name__} in {setup.domain.display_name}, greedily"
+    kernel, control = _kernel(setup, what, compiled, name, show), new_control()
 
     def one(place: int) -> tuple[np.ndarray, np.ndarray]:
         number = what.numbers[place]
-        run = _prepared(job, what, place)
-        streams = evaluation_streams(job.seed, number)
+        run = _prepared(setup, what, place)
+        streams = evaluation_streams(setup.seed, number)
         status = DIVERGED
         if not what.diverged[place]:
-            status = _performed(job, kernel, run, number, streams, control)
+            status = _performed(setup, kernel, run, number, streams, control)
         if status == DIVERGED:
-            return np.full(job.episodes, np.nan), np.zeros(job.episodes, np.int64)
+            return np.full(setup.episodes, np.nan), np.zeros(setup.episodes, np.int64)
         return run.returns, run.lengths
 
     count, found = len(what.runs), dict[int, tuple[np.ndarray, np.ndarray]]()
@@ -276,46 +280,46 @@ def _evaluated(
 
 
 def _performed(
-    job: Job, kernel: Kernel, run: Run, number: int, streams: Streams, control: np.ndarray
+    setup: Setup, kernel: Kernel, run: Run, number: int, streams: Streams, control: np.ndarray
 ) -> int:
     """All episodes of one run, in compiled code or through a world outside it; the status."""
-    if not job.domain.external:
-        return advanced(kernel, run, job.budget(), streams, control)[1]
+    if not setup.domain.external:
+        return advance(kernel, run, setup.budget(), streams, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
-    words = sequence(job.seed, EVALUATION).generate_state(1)
-    world = job.domain.make_env(int(words[0]), number)
+    words = sequence(setup.seed, EVALUATION).generate_state(1)
+    world = setup.domain.make_env(int(words[0]), number)
     try:
-        status = perform_outside(kernel, world, run, job.budget(), streams.acting, control)
+        status = perform_outside(kernel, world, run, setup.budget(), streams.acting, control)
     finally:
         world.close()
     if status >= NOT_FINITE:
-        raise broken_promise(run, status)
+        raise contract_error(run, status)
     return status
 
 
-def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) -> Kernel:
+def _kernel(setup: Setup, what: Learned, compiled: bool, name: str, show: Reporter) -> Kernel:
     """What acts greedily, compiled for runs like these unless asked not to."""
-    outside = job.domain.external
+    outside = setup.domain.external
     if not compiled:
         return decide_outside if outside else perform
-    run, streams = _prepared(job, what, 0), evaluation_streams(job.seed, 0)
-    rehearse(job, run, streams, perform)
+    run, streams = _prepared(setup, what, 0), evaluation_streams(setup.seed, 0)
+    dry_run(setup, run, streams, perform)
     if not outside:
-        return compiled_for(perform, (run, Budget(0, 0, 1), streams, going_on()), name, show)
-    kernel = compiled_for(decide_outside, (run, -1, streams.acting), name, show)
+        return compile_for(perform, (run, Budget(0, 0, 1), streams, new_control()), name, show)
+    kernel = compile_for(decide_outside, (run, -1, streams.acting), name, show)
     return entry_point(kernel, run, -1, streams.acting)
 
 
-def _prepared(job: Job, what: Learned, place: int) -> Run:
+def _prepared(setup: Setup, what: Learned, place: int) -> Run:
     """A run in the domain of the evaluation, with copies of what one run has learned.
 
     Agents and features are copied as a whole: looking at an agent may write into scratch arrays,
     number tiles that were not met before, or draw from a generator. In the domain that it learned
     in, an exact model looks at the phase of the new domain part instead of the old one.
     """
-    learned, (fresh, _) = what.runs[place], job.prepare(what.numbers[place])
+    learned, (fresh, _) = what.runs[place], setup.build(what.numbers[place])
     links: dict[int, np.ndarray] = {}
-    if what.domain == job.domain:
+    if what.domain == setup.domain:
         pairs = zip(tree.arrays(learned.domain), tree.arrays(fresh.domain), strict=True)
         links = {id(old): new for (_, old), (_, new) in pairs}
     agent, features = copy.deepcopy((learned.agent, learned.features), links)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from expectant.checks.errors import broken_promise
-from expectant.core.dispatch import borrowed
+from expectant.checks.errors import contract_error
+from expectant.core.dispatch import unowned
 from expectant.core.errors import EnvError
 from expectant.core.progress import Reporter
 from expectant.core.vectors import Transition
@@ -37,7 +37,7 @@ from expectant.engine.loop import (
     end_episode,
     perceive,
 )
-from expectant.jit.compile import Kernel, compiled_for, entry_point
+from expectant.jit.compile import Kernel, compile_for, entry_point
 
 FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
 OVER, OVERFLOW, NO_ROOM = -1, -2, -3  # answers that are no action
@@ -68,12 +68,12 @@ def respond(run, action, reward, situation, streams):
     The observation is in the run's domain already. Returns an action, or one of the answers that
     are none, such as OVER after the last observation of an episode.
     """
-    return react(borrowed(run), action, reward, situation, borrowed(streams))
+    return react(unowned(run), action, reward, situation, unowned(streams))
 
 
 @function
 def react(run, action, reward, situation, streams):
-    """:func:`respond`, of what is borrowed."""
+    """:func:`respond`, of what is unowned."""
     agent, state, next_state = run.agent, run.state, run.next_state
     if free_capacity(agent) <= 0:
         return NO_ROOM
@@ -106,7 +106,7 @@ def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
 def responder(run: Run, streams: Any, name: str, show: Reporter) -> Kernel:
     """``respond``, compiled for runs and streams like these; what is in them is used up."""
     arguments = first_response(run, streams)
-    return entry_point(compiled_for(respond, arguments, name, show), *arguments)
+    return entry_point(compile_for(respond, arguments, name, show), *arguments)
 
 
 def answered(
@@ -118,7 +118,7 @@ def answered(
         run = run._replace(agent=grow(run.agent))
         answer = kernel(run, action, reward, situation, streams)
     if answer <= MISTAKES:
-        mistake = broken_promise(run, MISTAKES - answer)
+        mistake = contract_error(run, MISTAKES - answer)
         raise EnvError(str(mistake)) if MISTAKES - answer == NOT_FINITE else mistake
     return run, answer
 

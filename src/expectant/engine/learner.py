@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.checks.dry_run import rehearse
+from expectant.checks.dry_run import dry_run
 from expectant.core import tree
 from expectant.core.interfaces import Agent, Features
 from expectant.core.memory import ALWAYS_FREE, budget
@@ -35,8 +35,8 @@ from expectant.domains.external import (
     observation_spec,
 )
 from expectant.engine import checkpoint as saving
-from expectant.engine.divergence import explained, learned_radius
-from expectant.engine.driver import going_on
+from expectant.engine.divergence import explain_divergence, learned_radius
+from expectant.engine.driver import new_control
 from expectant.engine.gym_loop import (
     FIRST,
     GOES_ON,
@@ -47,10 +47,10 @@ from expectant.engine.gym_loop import (
     respond,
     responder,
 )
-from expectant.engine.job import Job
 from expectant.engine.loop import DIVERGED, Run, unusable
-from expectant.engine.probe import States, Subject, look, look_for, set_aside
+from expectant.engine.probe import States, Subject, copy_subject, load_probe, probe_agent
 from expectant.engine.result import Result
+from expectant.engine.setup import Setup
 from expectant.engine.workers import run_interruptibly
 from expectant.exact.stability import PlanningRadius
 from expectant.jit.compile import Kernel, use_compiled
@@ -186,11 +186,11 @@ class Learner:
         """
         run = self._prepared(observation)
         self._receive(run, observation)
-        self._aside = set_aside(run, self._aside)
+        self._aside = copy_subject(run, self._aside)
         states = States(run.domain.received.reshape(1, -1), np.full(1, -1))
         if self._look is None:
-            self._look = look_for(self._aside, states, self._compiled, self._name, self._show)
-        asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
+            self._look = load_probe(self._aside, states, self._compiled, self._name, self._show)
+        asked = probe_agent(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
 
     @property
@@ -275,7 +275,7 @@ class Learner:
             learner.observation_spec = _observations_from(facts["observation_spec"])
             components = facts["components"]
             with budget(ALWAYS_FREE + WHILE_BUILDING * held):
-                built, streams = learner._job(components).prepare(0)
+                built, streams = learner._setup(components).build(0)
             run, ties = saving.restore(built, arrays), generator(0, 0)
             saving.set_states(streams, facts["streams"])
             ties.bit_generator.state = facts["ties"]
@@ -340,7 +340,7 @@ class Learner:
             self._receive(run, observation)
         self._run, answer = self._respond_timed(run, action, reward, situation, self._streams)
         if answer == OVERFLOW:
-            why = explained(self._run, DIVERGED, self.agent, "a loop of your own")
+            why = explain_divergence(self._run, DIVERGED, self.agent, "a loop of your own")
             raise FloatingPointError(f"Learner: {why}")
         self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
         return answer
@@ -357,7 +357,7 @@ class Learner:
             controls = (
                 array for name, array in tree.arrays(run.agent) if name.endswith(saving.CONTROL)
             )
-            control = next(controls, going_on())
+            control = next(controls, new_control())
             try:
                 found = run_interruptibly(respond, control)
             except BaseException:
@@ -392,21 +392,21 @@ class Learner:
         assert self._run is not None
         return self._run
 
-    def _job(self, components: int) -> Job:
+    def _setup(self, components: int) -> Setup:
         domain = ExternalDomain(
             self.n_actions, self.observation_spec.states, self.observation_spec.bounds, components
         )
-        return Job(domain, self.features, self.agent, seed=self.seed)
+        return Setup(domain, self.features, self.agent, seed=self.seed)
 
     def _prepare(self, components: int) -> None:
-        job = self._job(components)
+        setup = self._setup(components)
         self._respond: Kernel = respond
         if self._compiled:
-            run, streams = job.prepare(0)
-            rehearse(job, run, streams)
+            run, streams = setup.build(0)
+            dry_run(setup, run, streams)
             self._respond = responder(run, streams, self._name, self._show)
             del run  # one at a time may be all that fits
-        self._run, self._streams = job.prepare(0)
+        self._run, self._streams = setup.build(0)
         self._ties = generator(self.seed, 0, TIES)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.vectors import Binary, Transition, Weighted
 from expectant.core.verbs import (
     act,
@@ -164,12 +164,12 @@ def simulate(run, budget, streams, control):
     last transition is learned from like any other, so it bootstraps. Setting ``control[0]`` stops
     the loop before its next step.
     """
-    return go_on(borrowed(run), budget, borrowed(streams), borrowed(control))
+    return go_on(unowned(run), budget, unowned(streams), unowned(control))
 
 
 @function
 def go_on(run, budget, streams, control):
-    """:func:`simulate`, of what is borrowed: so nothing in all the loop counts references."""
+    """:func:`simulate`, of what is unowned: so nothing in all the loop counts references."""
     domain, agent, clock = run.domain, run.agent, run.clock
     state, next_state, rewards = run.state, run.next_state, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:

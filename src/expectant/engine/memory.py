@@ -21,7 +21,7 @@ from expectant.core.progress import say
 from expectant.engine.loop import Run
 
 if TYPE_CHECKING:
-    from expectant.engine.job import Job
+    from expectant.engine.setup import Setup
 
 
 class RunSize(NamedTuple):
@@ -32,26 +32,26 @@ class RunSize(NamedTuple):
     records: int
 
 
-def owner(job: Job) -> str:
-    """Name a job in a sentence."""
-    return f"{type(job.agent).__name__} in {job.domain.display_name}"
+def owner(setup: Setup) -> str:
+    """Name a setup in a sentence."""
+    return f"{type(setup.agent).__name__} in {setup.domain.display_name}"
 
 
 @contextmanager
-def refusing(job: Job) -> Iterator[None]:
+def refusing(setup: Setup) -> Iterator[None]:
     """Turn a lack of memory while a run is built into one sentence."""
     try:
-        if "size" in vars(job):
+        if "size" in vars(setup):
             yield
         else:
-            vars(job)["limit"] = limit_for(ALWAYS_FREE + 1)
-            with budget(vars(job)["limit"]):
+            vars(setup)["limit"] = limit_for(ALWAYS_FREE + 1)
+            with budget(vars(setup)["limit"]):
                 yield
     except TooLargeError as error:
-        raise TooLargeError(f"{owner(job)}: {error}") from None
+        raise TooLargeError(f"{owner(setup)}: {error}") from None
     except MemoryError as error:
         component = innermost_component(error)
-        name = owner(job) if component is None else type(component).__name__
+        name = owner(setup) if component is None else type(component).__name__
         advice = getattr(component, "memory_advice", "something smaller")
         reason = str(error) or "There is no memory left"
         raise TooLargeError(
@@ -59,29 +59,29 @@ def refusing(job: Job) -> Iterator[None]:
         ) from None
 
 
-def measure(job: Job, run: Run) -> None:
-    """Note the size of a job's first run, and refuse one whose parts allocated too much."""
-    if "size" in vars(job):
+def measure(setup: Setup, run: Run) -> None:
+    """Note the size of a setup's first run, and refuse one whose parts allocated too much."""
+    if "size" in vars(setup):
         return
     total, shared = tree.total_bytes(run), tree.total_bytes(run.domain)
-    limit = vars(job).pop("limit")
+    limit = vars(setup).pop("limit")
     if total > limit:
-        raise TooLargeError(f"{owner(job)}: {refusal(total, limit, 0, None)}")
+        raise TooLargeError(f"{owner(setup)}: {refusal(total, limit, 0, None)}")
     records = tree.total_bytes((run.returns, run.lengths, run.rewards))
-    vars(job)["size"] = RunSize(shared, total - shared, records)
+    vars(setup)["size"] = RunSize(shared, total - shared, records)
 
 
-def size_of(job: Job) -> RunSize:
-    """Return the size of a job's runs; one is built if none has been."""
-    if "size" not in vars(job):
-        job.prepare(0)
-    size: RunSize = vars(job)["size"]
+def size_of(setup: Setup) -> RunSize:
+    """Return the size of a setup's runs; one is built if none has been."""
+    if "size" not in vars(setup):
+        setup.build(0)
+    size: RunSize = vars(setup)["size"]
     return size
 
 
-def threads_that_fit(job: Job, runs: int, threads: int, keep: bool = False) -> int:
+def count_fitting_threads(setup: Setup, runs: int, threads: int, keep: bool = False) -> int:
     """Return on how many threads runs fit; refuse what fits on none."""
-    size, most = size_of(job), min(threads, runs)
+    size, most = size_of(setup), min(threads, runs)
 
     def peak(at_once: int) -> int:
         left = size.own if keep else size.records
@@ -94,19 +94,19 @@ def threads_that_fit(job: Job, runs: int, threads: int, keep: bool = False) -> i
         reason = ", because keep_agents=True keeps every run" if keep else ""
         advice = "keep_agents=False or fewer runs" if keep else "fewer runs, episodes or bins"
         raise TooLargeError(
-            f"{owner(job)}: {runs} runs need {size_in_words(peak(1))}{reason}; "
+            f"{owner(setup)}: {runs} runs need {size_in_words(peak(1))}{reason}; "
             f"{size_in_words(free)} are free: use {advice}"
         )
     if fitting[-1] < most:
         say(
-            f"{owner(job)}: {fitting[-1]} at once instead of {most}, because a run needs "
+            f"{owner(setup)}: {fitting[-1]} at once instead of {most}, because a run needs "
             f"{size_in_words(size.shared + size.own)} and {size_in_words(free)} are free"
         )
     return fitting[-1]
 
 
-class Room:
-    """Memory that runs of several jobs share: a run waits until there is enough for it."""
+class MemoryPool:
+    """Memory that runs of several setups share: a run waits until there is enough for it."""
 
     def __init__(self) -> None:
         self.free = limit_for(ALWAYS_FREE + 1)
@@ -115,15 +115,15 @@ class Room:
         self.left = threading.Condition()
 
     @contextmanager
-    def taken_by(self, job: Job, beside: int = 0) -> Iterator[None]:
+    def reserve(self, setup: Setup, beside: int = 0) -> Iterator[None]:
         """Wait for the memory of one run and of ``beside`` bytes more, and hold it."""
-        measured = size_of(job)
+        measured = size_of(setup)
         size = measured.shared + measured.own + beside
         with self.left:
             if not self._fits(size) and not self.said:
                 self.said = True
                 say(
-                    f"{owner(job)}: waits for other runs to end, because a run needs "
+                    f"{owner(setup)}: waits for other runs to end, because a run needs "
                     f"{size_in_words(size)} and {size_in_words(self.free)} were free at the start"
                 )
             self.left.wait_for(lambda: self._fits(size))

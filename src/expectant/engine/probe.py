@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.checks.dry_run import rehearse_look
+from expectant.checks.dry_run import dry_run_probe
 from expectant.checks.errors import PartError
 from expectant.core import tree
-from expectant.core.dispatch import borrowed
+from expectant.core.dispatch import unowned
 from expectant.core.memory import zeros
 from expectant.core.progress import Reporter
 from expectant.core.reductions import padded
@@ -35,7 +35,7 @@ from expectant.core.verbs import (
     without_planning,
 )
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
-from expectant.jit.compile import Kernel, compiled_for, is_compiled, use_compiled
+from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
 
 
 class States(NamedTuple):
@@ -131,12 +131,12 @@ def foretell(questions, state, n):
 @function
 def ask(questions):
     """Answer what is asked; returns DONE, or NO_FEATURE at an index that is none."""
-    return answer_all(borrowed(questions))
+    return answer_all(unowned(questions))
 
 
 @function
 def answer_all(questions):
-    """:func:`ask`, of what is borrowed."""
+    """:func:`ask`, of what is unowned."""
     subject, states, answers = questions.subject, questions.states, questions.answers
     agent, state = subject.agent, subject.state
     for n in range(states.state_indices.shape[0]):
@@ -167,7 +167,7 @@ def all_states(count: int) -> States:
     return States(np.arange(count).reshape(-1, 1), np.arange(count))
 
 
-def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
+def copy_subject(run: Run, earlier: Subject | None = None) -> Subject:
     """A copy of what a run consists of, to be asked.
 
     If an ``earlier`` copy is given, made when the agent knew the same, its arrays are used again.
@@ -183,7 +183,7 @@ def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
     return Subject(features, agent, state, run.ranges)
 
 
-def look_for(
+def load_probe(
     subject: Subject, states: States, compiled: bool | None, name: str, show: Reporter
 ) -> Kernel:
     """What to look with at agents and states like these, compiled unless asked not to."""
@@ -191,16 +191,16 @@ def look_for(
         return ask
     some = States(states.observations[:REHEARSED], states.state_indices[:REHEARSED])
     asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
-    rehearse_look(subject, lambda tried: look(ask, tried, some, asked))
-    return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
+    dry_run_probe(subject, lambda tried: probe_agent(ask, tried, some, asked))
+    return compile_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
 
 
-def look_is_compiled(subject: Subject, states: States) -> bool:
+def is_probe_compiled(subject: Subject, states: States) -> bool:
     """Whether what to look with is in memory or on disk, so that it need not be compiled."""
     return is_compiled(ask, (_questions(subject, states, ()),))
 
 
-def look(
+def probe_agent(
     kernel: Kernel,
     subject: Subject,
     states: States,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from expectant.core.config import Config
+from expectant.core.config import Config, hint
 from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter, Silent, reporter, say
@@ -20,16 +22,15 @@ from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import count_evicted
 from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
-from expectant.engine.arguments import hinting
-from expectant.engine.divergence import explained
-from expectant.engine.driver import drive, going_on, share_done
-from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
+from expectant.engine.divergence import explain_divergence
+from expectant.engine.driver import drive, fraction_done, new_control
 from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.memory import threads_that_fit
+from expectant.engine.memory import count_fitting_threads
 from expectant.engine.result import Result
+from expectant.engine.setup import Setup, core_count, finish_records, load_loop, report_evictions
 from expectant.engine.workers import (
-    Begun,
-    Order,
+    CompileOrder,
+    OnStart,
     Processes,
     RunOne,
     compile_ahead,
@@ -38,10 +39,29 @@ from expectant.engine.workers import (
 )
 from expectant.jit.compile import Kernel, use_compiled
 
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 IN_A_ROW = 5  # failures after which no run is begun any more
 
 
-@hinting
+def hint_unknown_arguments(
+    function: Callable[Parameters, Returned],
+) -> Callable[Parameters, Returned]:
+    """Make a function suggest a known argument where it is called with an unknown one."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        for name, value in kwargs.items():
+            if name not in known:
+                text = f"{function.__name__}: unknown argument {name}={value!r}"
+                raise TypeError(text + hint(name, known))
+        return function(*args, **kwargs)
+
+    return call
+
+
+@hint_unknown_arguments
 def run(
     domain: Domain | GymSource,
     features: Features,
@@ -91,7 +111,7 @@ def run(
         rule.check("run", argument, value)
     domain = as_domain(domain)
     _check_parts(domain, features, agent)
-    job = Job(
+    setup = Setup(
         domain,
         features,
         agent,
@@ -103,13 +123,13 @@ def run(
     )
     name = f"{type(agent).__name__} in {domain.display_name}"
     start = time.perf_counter()
-    show, at_once = reporter(progress), min(threads or cores(), runs)
-    source, failures = Runs(job, compiled, keep_agents), Failures()
+    show, at_once = reporter(progress), min(threads or core_count(), runs)
+    source, failures = Runs(setup, compiled, keep_agents), Failures()
     with Processes() as processes:
         if domain.external and at_once > 1:
             processes.start(source, at_once)
-        kernel = loop_for(job, compiled, name, show)
-        at_once = threads_that_fit(job, runs, at_once, keep_agents)
+        kernel = load_loop(setup, compiled, name, show)
+        at_once = count_fitting_threads(setup, runs, at_once, keep_agents)
         ready = time.perf_counter()
         numbers = range(first_run, first_run + runs)
         finished = _run_all(source, kernel, numbers, at_once, processes, name, show, failures)
@@ -149,13 +169,15 @@ def compile_agents(
     progress: bool | Reporter,
 ) -> None:
     """Compile the loops of several agents at once; what is wrong with one is left to ``run``."""
-    orders: list[Order] = []
+    orders: list[CompileOrder] = []
     with suppress(Exception):
         if use_compiled(compiled):
-            jobs = {
-                name: Job(domain, features, agent, episodes=1) for name, agent in agents.items()
+            setups = {
+                name: Setup(domain, features, agent, episodes=1) for name, agent in agents.items()
             }
-            orders = [Order(compile_loop, job, name=name) for name, job in jobs.items()]
+            orders = [
+                CompileOrder(compile_loop, setup, name=name) for name, setup in setups.items()
+            ]
     compile_ahead(orders, reporter(progress))
 
 
@@ -193,24 +215,24 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The runs of a job, done here with a loop that there is, or in a process that prepares one."""
+    """The runs of a setup, in this process or in a worker that loads its own loop."""
 
-    job: Job
+    setup: Setup
     compiled: bool | None
     keep: bool
 
     def prepare(self) -> RunOne:
-        return partial(self.one, loop_for(self.job, self.compiled, "", Silent()))
+        return partial(self.one, load_loop(self.setup, self.compiled, "", Silent()))
 
-    def one(self, kernel: Kernel, number: int, control: np.ndarray, begun: Begun) -> Finished:
+    def one(self, kernel: Kernel, number: int, control: np.ndarray, on_start: OnStart) -> Finished:
         """A run from its first step to its last."""
-        job = self.job
-        for stop in drive(job, number, kernel, control, (0, job.length)):
-            begun(stop.run.clock)
+        setup = self.setup
+        for stop in drive(setup, number, kernel, control, (0, setup.length)):
+            on_start(stop.run.clock)
         kept = (stop.run, stop.streams) if self.keep else None
-        why = explained(stop.run, stop.status, job.agent, job.domain.display_name)
+        why = explain_divergence(stop.run, stop.status, setup.agent, setup.domain.display_name)
         given_up = count_evicted(stop.run.agent)
-        records = closed(job, stop.run, stop.status)
+        records = finish_records(setup, stop.run, stop.status)
         return Finished(records, stop.status == DIVERGED, why, given_up, kept)
 
 
@@ -269,22 +291,22 @@ def _run_all(
     failures: Failures,
 ) -> list[Finished]:
     """Do all runs; returns those that have finished, in order."""
-    job, control, local = source.job, going_on(), partial(source.one, kernel)
+    setup, control, local = source.setup, new_control(), partial(source.one, kernel)
     clocks: dict[int, np.ndarray] = {}
-    several = job.domain.external and threads > 1
+    several = setup.domain.external and threads > 1
 
     def one(number: int) -> Finished:
-        begun = partial(clocks.__setitem__, number)
+        on_start = partial(clocks.__setitem__, number)
         try:
             if several:
-                found = processes.run(source, number, control, begun, local)
+                found = processes.run(source, number, control, on_start, local)
             else:
-                found = local(number, control, begun)
+                found = local(number, control, on_start)
         finally:
             clocks.pop(number, None)
         if found is None or control[0]:
             raise KeyboardInterrupt
-        tell_of_evictions(job, number, found.evicted, show.note)
+        report_evictions(setup, number, found.evicted, show.note)
         return found
 
     finished: dict[int, Finished] = {}
@@ -295,6 +317,6 @@ def _run_all(
                 found = ended.result()
                 if found is not None:
                     finished[ended.item] = found
-            under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
+            under_way = sum(fraction_done(setup, clock) for clock in list(clocks.values()))
             tell((len(finished) + under_way) / len(numbers))
     return [finished[number] for number in sorted(finished)]

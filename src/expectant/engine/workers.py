@@ -31,10 +31,10 @@ from expectant.core.errors import EnvCrash, EnvTimeout
 from expectant.core.memory import available_memory, given_memory
 from expectant.core.progress import Reporter, Silent
 from expectant.core.tree import structure
-from expectant.engine.driver import going_on
-from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
+from expectant.engine.driver import new_control
 from expectant.engine.loop import EPISODE, NUMBER, STEP
 from expectant.engine.memory import owner
+from expectant.engine.setup import Setup, core_count, is_loop_compiled, load_loop
 from expectant.jit.code_hash import digest, is_known_by_name, part_types, walk
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ AHEAD = 4  # batches of a thread that may wait to be stored
 HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
 RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # that a worker takes
-KEPT = 4  # prepared jobs in a worker
+KEPT = 4  # prepared setups in a worker
 BEAT, ROW = NUMBER + 1, NUMBER + 2  # after the clock: counts while no run has begun
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
-Begun = Callable[[np.ndarray], None]  # told the clock of a run before it starts
-RunOne = Callable[[int, np.ndarray, Begun], Any]  # number, control, begun
+OnStart = Callable[[np.ndarray], None]  # told the clock of a run before it starts
+RunOne = Callable[[int, np.ndarray, OnStart], Any]  # number, control, on_start
 
 
 # ------------------------------------------------------------------------------- threads
@@ -173,16 +173,16 @@ def iterate_interruptibly(steps: Iterable[Found], control: np.ndarray) -> Iterat
 
 
 class RunSource(Protocol):
-    """Runs of a job that a worker can do: it is pickled, and prepared there once."""
+    """Runs of a setup that a worker can do: it is pickled, and prepared there once."""
 
     @property
-    def job(self) -> Job: ...
+    def setup(self) -> Setup: ...
 
     def prepare(self) -> RunOne: ...
 
 
 class Refused(Exception):
-    """A worker cannot do the runs of a job, or would do others."""
+    """A worker cannot do the runs of a setup, or would do others."""
 
 
 class Processes:
@@ -212,16 +212,16 @@ class Processes:
             self.waiting.extend(started)
 
     def run(
-        self, source: RunSource, number: int, control: np.ndarray, begun: Begun, local: RunOne
+        self, source: RunSource, number: int, control: np.ndarray, on_start: OnStart, local: RunOne
     ) -> Any:
         """Do one run; None if it was stopped through ``control``."""
         while not control[0]:
             payload = self._payload(source)
             worker = None if payload is None else self._worker()
             if payload is None or worker is None:
-                return local(number, control, begun)
+                return local(number, control, on_start)
             try:
-                return worker.run(payload, number, control, begun, repr(source.job.domain))
+                return worker.run(payload, number, control, on_start, repr(source.setup.domain))
             except Refused:
                 if worker.is_new:  # others would refuse it too
                     self.payloads[id(source)] = source, None
@@ -234,7 +234,7 @@ class Processes:
         return None
 
     def _payload(self, source: RunSource) -> bytes | None:
-        """The pickled job; None where a worker could not do it."""
+        """The pickled setup; None where a worker could not do it."""
         with self.lock:
             if id(source) not in self.payloads:
                 self.payloads[id(source)] = source, _pickle_runs(source)
@@ -268,12 +268,14 @@ class Worker:
         self.is_new, self.is_busy = True, False
         self.started = _submit(self.executor, _import_compiler)
 
-    def run(self, payload: bytes, number: int, control: np.ndarray, begun: Begun, name: str) -> Any:
+    def run(
+        self, payload: bytes, number: int, control: np.ndarray, on_start: OnStart, name: str
+    ) -> Any:
         """Do one run; None if it was stopped."""
         from loky.process_executor import BrokenProcessPool
 
         self.is_busy, self.row[:] = True, 0
-        begun(self.row)
+        on_start(self.row)
         try:
             ended = _submit(self.executor, _run_there, payload, number)
             if not self._wait_for(ended, control, f"{name}: no answer in run {number}"):
@@ -307,9 +309,9 @@ class Worker:
         return f", episode {self.row[EPISODE]}, after step {self.row[STEP]}"
 
     def keep(self) -> None:
-        """Wait for the next job, unless it is at work or enough others wait."""
+        """Wait for the next setup, unless it is at work or enough others wait."""
         with _lock:
-            if not self.is_busy and len(_idle) < cores():
+            if not self.is_busy and len(_idle) < core_count():
                 _idle.append(self)
                 return
         self.end()
@@ -333,7 +335,7 @@ def _take_idle() -> Worker | None:
 
 @atexit.register
 def end_idle_workers() -> None:
-    """End the workers that wait for a job."""
+    """End the workers that wait for a setup."""
     while (worker := _take_idle()) is not None:
         worker.end()
 
@@ -408,7 +410,7 @@ def _prepare_there(payload: bytes) -> RunOne:
             import gymnasium
 
             gymnasium.registry[spec.id] = spec  # another one may have been sent before
-        if _code_name(source.job) != code:
+        if _code_name(source.setup) != code:
             raise ValueError("its parts are others in this process")
         run_one: RunOne = source.prepare()
     except Exception as error:  # whoever asks does it instead, and is told what is wrong
@@ -422,7 +424,7 @@ def _prepare_there(payload: bytes) -> RunOne:
 def _run_there(payload: bytes, number: int) -> Any:
     run_one = _prepare_there(payload)
     try:
-        return run_one(number, going_on(), partial(setattr, Here, "clock"))
+        return run_one(number, new_control(), partial(setattr, Here, "clock"))
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))
@@ -439,7 +441,7 @@ def _run_there(payload: bytes, number: int) -> Any:
 def _pickle_runs(source: RunSource) -> bytes | None:
     """Runs, their surroundings, a name for their code, and the registered environment."""
     try:
-        pickled = _pickle((source, _code_name(source.job), _registered(source.job.domain)))
+        pickled = _pickle((source, _code_name(source.setup), _registered(source.setup.domain)))
     except Exception:  # whatever the parts of an environment raise
         return None
     return pickle.dumps((os.getcwd(), dict(os.environ), list(sys.path), pickled))
@@ -472,13 +474,13 @@ def _registered(domain: Any) -> Any:
     return gymnasium.spec(name)
 
 
-def _code_name(job: Job) -> str:
-    """A hash of all code and values that decide what a job does, as far as can be seen.
+def _code_name(setup: Setup) -> str:
+    """A hash of all code and values that decide what a setup does, as far as can be seen.
 
     A script may have changed them since they were imported, or a worker may have been started
     before that, and would run something else.
     """
-    return digest(walk(_code_in((job.domain, job.features, job.agent))))
+    return digest(walk(_code_in((setup.domain, setup.features, setup.agent))))
 
 
 def _code_in(part: Any) -> Iterator[Any]:
@@ -504,31 +506,31 @@ def _code_in(part: Any) -> Iterator[Any]:
 # --------------------------------------------------------------------------- compiling ahead
 
 
-class Order(NamedTuple):
-    """Something to compile for a job, and a function that tells whether it is in the cache."""
+class CompileOrder(NamedTuple):
+    """Something to compile for a setup, and a function that tells whether it is in the cache."""
 
-    compile: Callable[[Job], object]
-    job: Job
-    is_there: Callable[[Job], bool] = loop_is_compiled
+    compile: Callable[[Setup], object]
+    setup: Setup
+    is_there: Callable[[Setup], bool] = is_loop_compiled
     name: str = ""
 
 
-def compile_loop(job: Job) -> None:
-    """Leave the loop for a job in the cache."""
-    loop_for(job, True, "", Silent())
+def compile_loop(setup: Setup) -> None:
+    """Leave the loop for a setup in the cache."""
+    load_loop(setup, True, "", Silent())
 
 
-def compile_ahead(orders: Sequence[Order], show: Reporter) -> None:
+def compile_ahead(orders: Sequence[CompileOrder], show: Reporter) -> None:
     """Compile several kernels at once, here and in processes, all left in the cache on disk.
 
     Numba compiles one function at a time in a process. Nothing depends on it: whoever needs a
     kernel that is not there compiles it, and is told what is wrong with it.
     """
-    size = min(cores(), 1 + _fitting(COMPILE_BYTES))
+    size = min(core_count(), 1 + _fitting(COMPILE_BYTES))
     wanted = _missing(orders) if size > 1 else []
     if len(wanted) < 2:
         return
-    names = ", ".join(dict.fromkeys(order.name or owner(order.job) for order, _ in wanted))
+    names = ", ".join(dict.fromkeys(order.name or owner(order.setup) for order, _ in wanted))
     (largest, _), *rest = wanted
     with (
         show.compiling(names, cached=False),
@@ -542,14 +544,16 @@ def compile_ahead(orders: Sequence[Order], show: Reporter) -> None:
 
 
 @contextmanager
-def compiling_meanwhile(jobs: Mapping[str, Job]) -> Iterator[dict[str, Future[None]]]:
-    """Compile the loops for jobs in one other process, in order; those in the cache are left out.
+def compile_in_background(setups: Mapping[str, Setup]) -> Iterator[dict[str, Future[None]]]:
+    """Compile the loops for setups in one other process, in order; those in the cache are left out.
 
     So is what cannot be pickled, and everything where memory is short: it is compiled when needed.
     """
     wanted = {}
-    for name, job in jobs.items():
-        for _, pickled in _missing([Order(compile_loop, job)]) if _fitting(COMPILE_BYTES) else ():
+    for name, setup in setups.items():
+        for _, pickled in (
+            _missing([CompileOrder(compile_loop, setup)]) if _fitting(COMPILE_BYTES) else ()
+        ):
             wanted[name] = pickled
     with _compiling_apart([*wanted.values()], 1) as compiling:
         yield dict(zip(wanted, compiling, strict=True))
@@ -567,22 +571,22 @@ def _compiling_apart(pickled: Sequence[bytes], size: int) -> Iterator[list[Futur
         executor.shutdown(kill_workers=True)
 
 
-def _missing(orders: Sequence[Order]) -> list[tuple[Order, bytes]]:
+def _missing(orders: Sequence[CompileOrder]) -> list[tuple[CompileOrder, bytes]]:
     """The orders that are not in the cache, pickled, one for every composition, largest first."""
-    found: dict[Any, tuple[int, Order, bytes]] = {}
+    found: dict[Any, tuple[int, CompileOrder, bytes]] = {}
     for order in orders:
         with suppress(Exception):  # told where it is needed
-            run = order.job.prepare(0)[0]
+            run = order.setup.build(0)[0]
             kind = order.compile, structure(run)
-            if kind not in found and not order.is_there(order.job):
+            if kind not in found and not order.is_there(order.setup):
                 found[kind] = len(part_types(run)), order, _pickle(order)
     by_size = sorted(found.values(), key=lambda each: -each[0])
     return [(order, pickled) for _, order, pickled in by_size]
 
 
-def _compile_here(order: Order) -> None:
+def _compile_here(order: CompileOrder) -> None:
     with suppress(Exception):  # told where it is needed
-        order.compile(order.job)
+        order.compile(order.setup)
 
 
 def _compile_there(pickled: bytes) -> None:

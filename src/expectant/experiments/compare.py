@@ -20,9 +20,8 @@ from expectant.core.progress import Reporter
 from expectant.core.rules import flag
 from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
-from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
-from expectant.engine.run import compile_agents, run
+from expectant.engine.run import compile_agents, hint_unknown_arguments, run
 from expectant.report.plot import plot
 from expectant.report.references import Optimum, common_optimum
 from expectant.report.wording import names_of
@@ -156,7 +155,7 @@ def _difference_row(found: Difference, decimals: int) -> list[str]:
     ]
 
 
-@hinting
+@hint_unknown_arguments
 def compare(
     domain: Domain | GymSource,
     features: Features,

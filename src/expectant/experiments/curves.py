@@ -64,10 +64,10 @@ def axes_of_panel(trials: Sequence[Trial]) -> dict[str, Any]:
         quantity = QUANTITIES.get(first.curve, "reward per step")
         return {**axes, "quantity": quantity, "changes": _changes(first)}
     after = first.record.after
-    when = first.record.schedule(first.job)
+    when = first.record.schedule(first.setup)
     levels = [
         line._replace(start=max(0.0, line.start - after), end=line.end - after)
-        for line in levels_of(first.job, first.record)
+        for line in levels_of(first.setup, first.record)
         if line.end > after
     ]
     return {

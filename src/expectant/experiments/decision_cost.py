@@ -18,7 +18,7 @@ from expectant.core.rules import Rule, number, whole
 from expectant.core.tree import map_leaves
 from expectant.core.verbs import act
 from expectant.domains.finite import FiniteMDP
-from expectant.engine.job import Job
+from expectant.engine.setup import Setup
 from expectant.experiments.config_file import Describer
 from expectant.experiments.toml_tables import key, list_of, table, table_of, text
 from expectant.features.discrete import RandomBinary
@@ -45,8 +45,8 @@ def _counting(leaf: Any) -> Any:
 def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
     """Count the numbers that an agent reads for one decision."""
     domain = FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
-    job = Job(domain, RandomBinary(features, active), agent, episodes=1, step_limit=1)
-    prepared, streams = job.prepare(0)
+    setup = Setup(domain, RandomBinary(features, active), agent, episodes=1, step_limit=1)
+    prepared, streams = setup.build(0)
     prepared.state.active[:] = prepared.features.active[0]
     CountingArray.reads = 0
     act(map_leaves(_counting, prepared.agent), prepared.state, streams.acting)

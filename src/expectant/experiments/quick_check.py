@@ -40,11 +40,10 @@ from expectant.core.rng import SEED
 from expectant.core.rules import at_least, flag, or_none, whole
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
-from expectant.engine.arguments import hinting
-from expectant.engine.job import Job, cores
 from expectant.engine.result import Result
-from expectant.engine.run import run
-from expectant.engine.workers import compiling_meanwhile
+from expectant.engine.run import hint_unknown_arguments, run
+from expectant.engine.setup import Setup, core_count
+from expectant.engine.workers import compile_in_background
 from expectant.experiments.results_folder import TRY, mark, versions
 from expectant.experiments.search import create_study
 from expectant.experiments.toml_tables import to_toml
@@ -229,7 +228,7 @@ def mean_score(means: np.ndarray) -> float:
     return mean if math.isfinite(mean) else -math.inf
 
 
-@hinting
+@hint_unknown_arguments
 def quick_check(
     environment: Domain | GymSource,
     minutes: float = 5.0,
@@ -261,18 +260,18 @@ def quick_check(
     features = propose_features(domain, play)
     shape = features.shape(domain)
     tell(f"{shape.size:,} features, {shape.active} active: {describe_features(features)}")
-    many = threads or cores()
+    many = threads or core_count()
     bench = Bench(domain, features, compiled, many, seed, max(2, many))
     candidates = [
         Candidate(agent, _study(seed + number))
         for number, agent in enumerate(default_agents(shape.size > MANY_FEATURES))
     ]
-    jobs = {
-        str(number): Job(domain, features, each.default, episodes=1, seed=seed)
+    setups = {
+        str(number): Setup(domain, features, each.default, episodes=1, seed=seed)
         for number, each in enumerate(candidates)
         if number > 0 and use_compiled(compiled)  # the first is compiled here meanwhile
     }
-    with compiling_meanwhile(jobs) as compiling:
+    with compile_in_background(setups) as compiling:
         for number, future in compiling.items():
             candidates[int(number)].compiling = future
         bench = choose_length(bench, candidates[0].default, budget)

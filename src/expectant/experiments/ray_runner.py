@@ -12,7 +12,7 @@ from typing import Any
 
 from expectant.core.errors import EnvError
 from expectant.core.extras import need
-from expectant.engine.driver import going_on
+from expectant.engine.driver import new_control
 from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
 from expectant.experiments.trials import trial_hash
@@ -36,7 +36,7 @@ def run_batch(task: Task, compiled: bool | None, sender: dict[str, str] | None =
     try:
         _check_code(task, sender or {})
         numbers = range(task.first, task.first + task.size)
-        runs = [run_one(task, number, kernels, going_on(), {}) for number in numbers]
+        runs = [run_one(task, number, kernels, new_control(), {}) for number in numbers]
     except EnvError as error:
         return Done(task, None, error)
     except Exception as error:  # whatever it is, it concerns this trial only

@@ -16,22 +16,29 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from expectant.analysis.panel import Level
-from expectant.checks.dry_run import rehearse
-from expectant.checks.errors import broken_promise
+from expectant.checks.dry_run import dry_run
+from expectant.checks.errors import contract_error
 from expectant.core.config import near_miss
 from expectant.core.memory import full
 from expectant.core.progress import Reporter, Silent
 from expectant.core.rng import Streams, evaluation_streams
 from expectant.core.rules import at_least, whole
 from expectant.core.verbs import count_backups
-from expectant.engine.driver import Stop, drive, going_on
+from expectant.engine.driver import Stop, drive, new_control
 from expectant.engine.evaluate import perform, perform_discounted
-from expectant.engine.job import Job
 from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
-from expectant.engine.probe import States, all_states, look, look_for, look_is_compiled, set_aside
-from expectant.engine.workers import Order
+from expectant.engine.probe import (
+    States,
+    all_states,
+    copy_subject,
+    is_probe_compiled,
+    load_probe,
+    probe_agent,
+)
+from expectant.engine.setup import Setup
+from expectant.engine.workers import CompileOrder
 from expectant.experiments.probes import Look, Seen, look_named
-from expectant.jit.compile import Kernel, compiled_for, is_compiled, use_compiled
+from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
 
 RETURNS = "returns"  # what is asked of a look by episodes
 
@@ -65,9 +72,9 @@ class Record:
         growth = {"growth": self.growth} if self.growth != 1.0 else {}
         return {"look": self.look, "every": self.every, **after, **growth, **dict(self.options)}
 
-    def schedule(self, job: Job) -> Schedule:
-        """When a run of a job is looked at."""
-        return schedule(job, self.every, self.after, self.growth)
+    def schedule(self, setup: Setup) -> Schedule:
+        """When a run of a setup is looked at."""
+        return schedule(setup, self.every, self.after, self.growth)
 
     @property
     def episodes(self) -> int:
@@ -96,14 +103,14 @@ def record_from(data: Mapping[str, Any]) -> Record:
     return Record(found.name, every, tuple(sorted({**defaults, **options}.items())), after, growth)
 
 
-def schedule(job: Job, every: int, after: int = 0, growth: float = 1.0) -> Schedule:
+def schedule(setup: Setup, every: int, after: int = 0, growth: float = 1.0) -> Schedule:
     """At the first moment of each phase, then so often, and at the end of each; from ``after`` on.
 
     The look at the end of a phase comes before anything changes, the one at the start of the next
     after it: both are at the same agent.
     """
     at, phases, first = [], [], 0
-    for phase, length in enumerate(_phases(job)):
+    for phase, length in enumerate(_phases(setup)):
         begin = min(length, max(0, after - first))
         found = [*_moments(begin, length, every, growth), length]
         at += [first + step for step in found]
@@ -121,60 +128,60 @@ def _moments(begin: int, end: int, every: int, growth: float) -> Iterator[int]:
         interval *= growth
 
 
-def _phases(job: Job) -> list[int]:
+def _phases(setup: Setup) -> list[int]:
     """How long the phases of a run are, in what is counted."""
-    if job.steps and job.domain.phase_steps:
-        ends = np.minimum(np.cumsum(job.domain.phase_steps), job.length)
-        ends[-1] = job.length  # the last one goes on as long as the run does
+    if setup.steps and setup.domain.phase_steps:
+        ends = np.minimum(np.cumsum(setup.domain.phase_steps), setup.length)
+        ends[-1] = setup.length  # the last one goes on as long as the run does
         return [int(length) for length in np.diff(ends, prepend=0) if length > 0]
-    every = job.domain.switch_every
-    if job.steps or every is None:
-        return [job.length]
-    whole_ones, rest = divmod(job.length, every)
+    every = setup.domain.switch_every
+    if setup.steps or every is None:
+        return [setup.length]
+    whole_ones, rest = divmod(setup.length, every)
     return [every] * whole_ones + ([rest] if rest else [])
 
 
 def compiled_look(
-    job: Job, record: Record, compiled: bool | None, name: str, show: Reporter
+    setup: Setup, record: Record, compiled: bool | None, name: str, show: Reporter
 ) -> Kernel:
-    """What asks the agent of a job, compiled unless asked not to."""
+    """What asks the agent of a setup, compiled unless asked not to."""
     if RETURNS in record.found.topics:
-        return performer(job, compiled, name, show)
-    return look_for(set_aside(job.prepare(0)[0]), _states(job), compiled, name, show)
+        return performer(setup, compiled, name, show)
+    return load_probe(copy_subject(setup.build(0)[0]), _states(setup), compiled, name, show)
 
 
-def ordered_look(job: Job, record: Record) -> Order:
-    """What looks at the agent of a job, to be left in the cache by another process."""
-    return Order(partial(compile_look, record), job, partial(_look_is_compiled, record))
+def ordered_look(setup: Setup, record: Record) -> CompileOrder:
+    """What looks at the agent of a setup, to be left in the cache by another process."""
+    return CompileOrder(partial(compile_look, record), setup, partial(_look_is_compiled, record))
 
 
-def compile_look(record: Record, job: Job) -> None:
-    """Leave what looks at the agent of a job in the cache."""
-    compiled_look(job, record, True, "", Silent())
+def compile_look(record: Record, setup: Setup) -> None:
+    """Leave what looks at the agent of a setup in the cache."""
+    compiled_look(setup, record, True, "", Silent())
 
 
-def _look_is_compiled(record: Record, job: Job) -> bool:
+def _look_is_compiled(record: Record, setup: Setup) -> bool:
     if RETURNS in record.found.topics:
-        return is_compiled(perform_discounted, _no_episodes(job))
-    return look_is_compiled(set_aside(job.prepare(0)[0]), _states(job))
+        return is_compiled(perform_discounted, _no_episodes(setup))
+    return is_probe_compiled(copy_subject(setup.build(0)[0]), _states(setup))
 
 
 def recorded(
-    job: Job, number: int, loop: Kernel, asker: Kernel, control: np.ndarray, record: Record,
-    begun: Callable[[Stop], None] = lambda stop: None,
+    setup: Setup, number: int, loop: Kernel, asker: Kernel, control: np.ndarray, record: Record,
+    on_start: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
-    when, found = record.schedule(job), record.found
+    when, found = record.schedule(setup), record.found
     options = dict(record.options)
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
-    states = _states(job) if asked else None
-    seen = _nothing_seen(job, record, when)
-    for row, stop in enumerate(drive(job, number, loop, control, when.at)):
-        begun(stop)
+    states = _states(setup) if asked else None
+    seen = _nothing_seen(setup, record, when)
+    for row, stop in enumerate(drive(setup, number, loop, control, when.at)):
+        on_start(stop)
         if stop.status != DONE:
             continue
         if states is not None:
-            answers = look(asker, set_aside(stop.run), states, asked)
+            answers = probe_agent(asker, copy_subject(stop.run), states, asked)
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
         if "work" in found.topics:
@@ -182,19 +189,19 @@ def recorded(
         if RETURNS in found.topics:
             phase = int(when.phases[row])
             episodes = record.episodes
-            seen.returns[row] = earned(asker, job, stop.run, number, phase, episodes, control)
-    domain = job.for_run(number).domain
-    return found.of(domain, job.agent, seen, **options), stop
+            seen.returns[row] = earned(asker, setup, stop.run, number, phase, episodes, control)
+    domain = setup.for_run(number).domain
+    return found.of(domain, setup.agent, seen, **options), stop
 
 
-def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
+def _nothing_seen(setup: Setup, record: Record, when: Schedule) -> Seen:
     """Arrays of NaN for all that the looks of a run ask for, empty for what they do not."""
     topics, looks, states = record.found.topics, when.at.size, 0
     if {"values", "preferences"} & set(topics):
-        states = job.domain.states or len(_states(job).state_indices)
+        states = setup.domain.states or len(_states(setup).state_indices)
     shapes: dict[str, tuple[int, ...]] = {
         "values": (looks, states),
-        "preferences": (looks, states, job.domain.actions),
+        "preferences": (looks, states, setup.domain.actions),
         "work": (looks,),
         RETURNS: (looks, record.episodes),
     }
@@ -205,15 +212,15 @@ def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
     return Seen(phases=when.phases, **answers)
 
 
-def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
+def levels_of(setup: Setup, record: Record) -> tuple[Level, ...]:
     """The lines to hold a record against, joined where they go on from phase to phase.
 
     Where every run has a domain of its own, no one number can be told.
     """
     lines, levels, start = list[Level](), record.found.levels, 0.0
-    if levels is not None and job.for_run(0) is job:
-        lengths = _phases(job)
-        known = levels(job.domain, job.agent, len(lengths), **dict(record.options))
+    if levels is not None and setup.for_run(0) is setup:
+        lengths = _phases(setup)
+        known = levels(setup.domain, setup.agent, len(lengths), **dict(record.options))
         for length, heights in zip(lengths, known, strict=True):
             for name, height in heights.items():
                 ending = [line for line in lines if (line.name, line.end) == (name, start)]
@@ -222,57 +229,57 @@ def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
                 else:
                     lines.append(Level(start, start + length, height, name))
             start += length
-    return (*lines, *_course_lines(job, record))
+    return (*lines, *_course_lines(setup, record))
 
 
-def _course_lines(job: Job, record: Record) -> list[Level]:
+def _course_lines(setup: Setup, record: Record) -> list[Level]:
     """What should be seen, from look to look."""
     if record.found.course is None:
         return []
-    at = record.schedule(job).at
+    at = record.schedule(setup).at
     return [
         Level(float(at[m]), float(at[m + 1]), float(expected[m]), name, float(expected[m + 1]))
-        for name, expected in record.found.course(job.domain, at).items()
+        for name, expected in record.found.course(setup.domain, at).items()
         for m in range(at.size - 1)
         if np.isfinite(expected[m : m + 2]).all()
     ]
 
 
-def _states(job: Job) -> States:
+def _states(setup: Setup) -> States:
     """What looks ask about: all states or, where they have no numbers, those of known value."""
-    if job.domain.states is not None:
-        return all_states(job.domain.states)
-    known = job.domain.reference_values(job.agent.discount)
+    if setup.domain.states is not None:
+        return all_states(setup.domain.states)
+    known = setup.domain.reference_values(setup.agent.discount)
     if known is None:
         raise ValueError(
-            f"record: a look asks about all states, and {type(job.domain).__name__} does not "
+            f"record: a look asks about all states, and {type(setup.domain).__name__} does not "
             "number its states, nor knows what some of them are worth"
         )
     return States(known.observations, np.full(len(known.values), -1))
 
 
-def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
-    """What acts greedily for the agent of a job, compiled unless asked not to."""
-    if job.domain.external:
+def performer(setup: Setup, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+    """What acts greedily for the agent of a setup, compiled unless asked not to."""
+    if setup.domain.external:
         raise ValueError(
-            f"record: a look by episodes needs a domain in compiled code, got {job.domain!r}"
+            f"record: a look by episodes needs a domain in compiled code, got {setup.domain!r}"
         )
     if not use_compiled(compiled):
         return perform_discounted
-    arguments = _no_episodes(job)
-    rehearse(job, arguments[0], arguments[3], perform)
-    return compiled_for(perform_discounted, arguments, f"{name}, greedily", show)
+    arguments = _no_episodes(setup)
+    dry_run(setup, arguments[0], arguments[3], perform)
+    return compile_for(perform_discounted, arguments, f"{name}, greedily", show)
 
 
-def _no_episodes(job: Job) -> tuple[Run, Budget, float, Streams, np.ndarray]:
+def _no_episodes(setup: Setup) -> tuple[Run, Budget, float, Streams, np.ndarray]:
     """Arguments with which nothing is performed."""
-    run = _judged_copy(job, job.prepare(0)[0], 0, 0)
-    return run, Budget(0, 0, 1), 1.0, evaluation_streams(job.seed, 0), going_on()
+    run = _judged_copy(setup, setup.build(0)[0], 0, 0)
+    return run, Budget(0, 0, 1), 1.0, evaluation_streams(setup.seed, 0), new_control()
 
 
 def earned(
     kernel: Kernel,
-    job: Job,
+    setup: Setup,
     run: Run,
     number: int,
     phase: int,
@@ -283,20 +290,23 @@ def earned(
 
     Setting ``control[0]`` stops it.
     """
-    aside, streams = _judged_copy(job, run, phase, episodes), evaluation_streams(job.seed, number)
-    budget = job.budget()._replace(episodes=episodes)
-    status = kernel(aside, budget, float(job.agent.discount), streams, control)
+    aside, streams = (
+        _judged_copy(setup, run, phase, episodes),
+        evaluation_streams(setup.seed, number),
+    )
+    budget = setup.budget()._replace(episodes=episodes)
+    status = kernel(aside, budget, float(setup.agent.discount), streams, control)
     if status >= NOT_FINITE:
-        raise broken_promise(aside, status)
+        raise contract_error(aside, status)
     return aside.returns if status == DONE else np.full(episodes, np.nan)
 
 
-def _judged_copy(job: Job, run: Run, phase: int, episodes: int) -> Run:
+def _judged_copy(setup: Setup, run: Run, phase: int, episodes: int) -> Run:
     """A copy of all of a run at the beginning of an episode, where agents are judged."""
     aside = copy.deepcopy(run)._replace(
         clock=np.zeros_like(run.clock),
         returns=np.full(episodes, np.nan),
         lengths=np.zeros(episodes, np.int64),
     )
-    job.domain.prepare_evaluation(aside.domain, phase)
+    setup.domain.prepare_evaluation(aside.domain, phase)
     return aside

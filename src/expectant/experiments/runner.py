@@ -142,8 +142,8 @@ class Work:
                 compile_ahead(kernels.orders(tasks), overall)
         for task in {task.name: task for task in tasks}.values():
             try:
-                kernels.loop_for(task, overall)
-                kernels.look_for(task, overall)
+                kernels.load_loop(task, overall)
+                kernels.load_probe(task, overall)
             except Exception as error:  # of Numba, or of a part of somebody's own
                 self.failed[task.trial.id] = error
 

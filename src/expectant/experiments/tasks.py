@@ -16,14 +16,21 @@ from expectant.core import tree
 from expectant.core.memory import TooLargeError
 from expectant.core.progress import Reporter, Silent
 from expectant.core.verbs import count_evicted
-from expectant.engine.divergence import explained
-from expectant.engine.driver import drive, going_on, share_done
-from expectant.engine.job import Job, closed, cores, has_settled_types, loop_for, tell_of_evictions
+from expectant.engine.divergence import explain_divergence
+from expectant.engine.driver import drive, fraction_done, new_control
 from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.memory import Room
+from expectant.engine.memory import MemoryPool
+from expectant.engine.setup import (
+    Setup,
+    core_count,
+    finish_records,
+    has_fixed_types,
+    load_loop,
+    report_evictions,
+)
 from expectant.engine.workers import (
-    Begun,
-    Order,
+    CompileOrder,
+    OnStart,
     Processes,
     RunOne,
     compile_loop,
@@ -98,30 +105,30 @@ class Kernels:
         """The runs of a trial for workers, the same for all its tasks."""
         return self.sources.setdefault(task.name, TaskRuns(task, self.compiled))
 
-    def orders(self, tasks: Sequence[Task]) -> list[Order]:
+    def orders(self, tasks: Sequence[Task]) -> list[CompileOrder]:
         """List what to compile, once for every composition; leave out what cannot be prepared."""
-        orders: dict[object, Order] = {}
+        orders: dict[object, CompileOrder] = {}
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
-                key, job = self._composition(task), task.trial.job
-                orders.setdefault(key, Order(compile_loop, job))
+                key, setup = self._composition(task), task.trial.setup
+                orders.setdefault(key, CompileOrder(compile_loop, setup))
                 if task.trial.record is not None:
-                    look = ordered_look(job, task.trial.record)
+                    look = ordered_look(setup, task.trial.record)
                     orders.setdefault((key, look.compile), look)
         return list(orders.values())
 
-    def loop_for(self, task: Task, show: Reporter | None = None) -> Kernel:
+    def load_loop(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task."""
-        make = partial(loop_for, task.trial.job, self.compiled, _title(task), show or Silent())
+        make = partial(load_loop, task.trial.setup, self.compiled, _title(task), show or Silent())
         return self._made(self._composition(task), make)
 
-    def look_for(self, task: Task, show: Reporter | None = None) -> Kernel | None:
+    def load_probe(self, task: Task, show: Reporter | None = None) -> Kernel | None:
         """The kernel that looks at the agent of a task, if its trial has a record."""
-        job, record = task.trial.job, task.trial.record
+        setup, record = task.trial.setup, task.trial.record
         if record is None:
             return None
         title = _title(task)
-        make = partial(compiled_look, job, record, self.compiled, title, show or Silent())
+        make = partial(compiled_look, setup, record, self.compiled, title, show or Silent())
         return self._made((self._composition(task), record.look), make)
 
     def _made(self, key: object, make: Callable[[], Kernel]) -> Kernel:
@@ -139,8 +146,8 @@ class Kernels:
 
     def _composition(self, task: Task) -> object:
         if task.name not in self.compositions:
-            job = task.trial.job
-            types = tree.structure(job.prepare(0)[0]), has_settled_types(job)
+            setup = task.trial.setup
+            types = tree.structure(setup.build(0)[0]), has_fixed_types(setup)
             self.compositions[task.name] = types
         return self.compositions[task.name]
 
@@ -157,13 +164,13 @@ class TaskRuns:
     compiled: bool | None
 
     @property
-    def job(self) -> Job:
-        return self.task.trial.job
+    def setup(self) -> Setup:
+        return self.task.trial.setup
 
     def prepare(self) -> RunOne:
         kernels = Kernels(self.compiled)
-        kernels.loop_for(self.task)
-        kernels.look_for(self.task)
+        kernels.load_loop(self.task)
+        kernels.load_probe(self.task)
         return partial(run_task, self.task, kernels)
 
 
@@ -177,46 +184,46 @@ def run_one(
 ) -> Ran | None:
     """One run of a task, in a worker where that is better; None if it was stopped."""
 
-    def begun(clock: np.ndarray) -> None:
+    def on_start(clock: np.ndarray) -> None:
         clocks[task.name, number] = task.trial, clock
 
     local = partial(run_task, task, kernels)
     if processes is not None and task.trial.domain.external:
         source = kernels.source_for(task)
-        ran: Ran | None = processes.run(source, number, control, begun, local)
+        ran: Ran | None = processes.run(source, number, control, on_start, local)
     else:
-        ran = local(number, control, begun)
+        ran = local(number, control, on_start)
     clocks.pop((task.name, number), None)
     if ran is not None:
-        tell_of_evictions(task.trial.job, number, ran.evicted)
+        report_evictions(task.trial.setup, number, ran.evicted)
     return ran
 
 
 def run_task(
-    task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
+    task: Task, kernels: Kernels, number: int, control: np.ndarray, on_start: OnStart
 ) -> Ran | None:
     """One run of a task in this process; None if it was stopped through ``control``."""
-    trial, job = task.trial, task.trial.job
-    loop, look = kernels.loop_for(task), kernels.look_for(task)
+    trial, setup = task.trial, task.trial.setup
+    loop, look = kernels.load_loop(task), kernels.load_probe(task)
     start = time.thread_time()
     if trial.record is None or look is None:
-        course = drive(job, number, loop, control, (0, job.length))
-        begun(next(course).run.clock)
+        course = drive(setup, number, loop, control, (0, setup.length))
+        on_start(next(course).run.clock)
         start = time.thread_time()
         stop = next(course)
         course.close()
     else:
         values, stop = recorded(
-            job, number, loop, look, control, trial.record, lambda stop: begun(stop.run.clock)
+            setup, number, loop, look, control, trial.record, lambda stop: on_start(stop.run.clock)
         )
     seconds = time.thread_time() - start
     if control[0]:
         return None
     given_up = count_evicted(stop.run.agent)
-    why = explained(stop.run, stop.status, trial.agent, trial.domain.display_name)
+    why = explain_divergence(stop.run, stop.status, trial.agent, trial.domain.display_name)
     lengths = np.empty(0)
     if trial.record is None:
-        run = closed(job, stop.run, stop.status)
+        run = finish_records(setup, stop.run, stop.status)
         values = curve_values(trial, run)
         if trial.lengths:
             lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
@@ -262,10 +269,10 @@ class _Part:
 
 def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
     """An engine with so many threads (None: one per core)."""
-    size = threads or cores()
+    size = threads or core_count()
 
     def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
-        room, control, clocks = Room(), going_on(), Clocks()
+        room, control, clocks = MemoryPool(), new_control(), Clocks()
         parts: dict[_Part, None] = {}
 
         def runs() -> Iterator[tuple[_Part, int]]:
@@ -278,7 +285,7 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
 
         def work(item: tuple[_Part, int]) -> Ran | None:
             part, number = item
-            with room.taken_by(part.task.trial.job):
+            with room.reserve(part.task.trial.setup):
                 away = processes if size > 1 else None
                 return run_one(part.task, number, kernels, control, clocks, away)
 
@@ -299,7 +306,7 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
                 if not batch and parts:
                     spent = sum(cost(part.task.trial) * len(part.runs) for part in list(parts))
                     for trial, clock in list(clocks.values()):
-                        spent += cost(trial) * share_done(trial.job, clock)
+                        spent += cost(trial) * fraction_done(trial.setup, clock)
                     watch(next(iter(parts)).task.trial, spent)
 
     return engine

@@ -17,9 +17,9 @@ from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.config import Config
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.gym_loop import respond
-from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.engine.probe import ask
+from expectant.engine.setup import Setup
 from expectant.experiments.environment_code import OWN, environment_code
 from expectant.experiments.recording import Record, recorded
 from expectant.jit.code_hash import fingerprint, hash_own_code, part_types
@@ -74,8 +74,8 @@ class Trial:
         return "/".join(filter(None, (self.reading, self.panel, self.agent_key)))
 
     @cached_property
-    def job(self) -> Job:
-        return Job(
+    def setup(self) -> Setup:
+        return Setup(
             self.domain,
             self.features,
             self.agent,
@@ -95,14 +95,14 @@ class Trial:
     def firsts(self) -> np.ndarray:
         """The first episode, or step, of every point; or after how many of them it was taken."""
         if self.record is not None:
-            return self.record.schedule(self.job).at
+            return self.record.schedule(self.setup).at
         count = -(-(self.steps or self.episodes) // self.width)
         return np.arange(count, dtype=np.int64) * self.width
 
     @property
     def width(self) -> int:
         """How many episodes, or steps, make a point of a curve."""
-        return self.job.bin if self.steps else self.bin
+        return self.setup.bin if self.steps else self.bin
 
     def identity(self) -> dict[str, object]:
         """What decides the numbers of a run (not how many runs, nor what they are called)."""
@@ -116,7 +116,7 @@ class Trial:
             **length,
             "bin": self.width,
             "seed": self.seed,
-            "step_limit": self.job.budget().step_limit,
+            "step_limit": self.setup.budget().step_limit,
             **{name: value for name, value in curve.items() if value},
         }
 
@@ -193,7 +193,7 @@ class Hashes:
 
     def _code_of(self, trial: Trial) -> tuple[str, str]:
         """Hashes of the user's own code and of all code that a trial's runs reach."""
-        prepared, _ = trial.job.prepare(0)
+        prepared, _ = trial.setup.build(0)
         described = own_descriptions((trial.domain, trial.features, trial.agent))
         code: tuple[Any, ...] = (*part_types(prepared), *described)
         entries: list[Any] = [respond if trial.domain.external else simulate]

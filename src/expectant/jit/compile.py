@@ -12,7 +12,7 @@ from expectant.core import dispatch
 from expectant.core.progress import Reporter
 from expectant.engine.loop import simulate
 from expectant.jit.code_hash import Account, Fingerprint, fingerprint, part_types
-from expectant.jit.errors import error_explained
+from expectant.jit.errors import explain_error
 
 Kernel = Callable[..., int]
 
@@ -42,7 +42,7 @@ def use_compiled(compiled: bool | None) -> bool:
     return said in ("", "0") if compiled is None else compiled
 
 
-def compiled_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
+def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
     """An entry function, compiled by calling it once with such arguments; the first is a run."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
@@ -53,7 +53,7 @@ def compiled_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Rep
         try:
             kernel(*arguments)
         except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
-            raise error_explained(error) from error
+            raise explain_error(error) from error
     return kernel
 
 

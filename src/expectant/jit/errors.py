@@ -21,7 +21,7 @@ _GENERATOR = "NumPyRandomGeneratorType"
 _GLOBAL = re.compile(r"Untyped global name '(?P<name>\w+)': .*<class '(?P<kind>[\w.]+)'>")
 
 
-def error_explained(error: Exception) -> Exception:
+def explain_error(error: Exception) -> Exception:
     """The error to raise in place of one of Numba's, which is to be its cause."""
     lines = [line.strip() for line in str(error).splitlines()]
     for line in lines:

@@ -3,7 +3,7 @@
 A verb is chosen by part type while a kernel is compiled.
 
 Every access to an array that a kernel owns a share of costs an atomic count. Inside one call the
-caller holds all arrays anyway, so the kernel works on *borrowed* ones, which nobody counts.
+caller holds all arrays anyway, so the kernel works on *unowned* ones, which nobody counts.
 
 Numba would make each function ready to be called: optimize it together with all that it calls, and
 turn that into machine code. Of a kernel's functions only the outermost is ever called; the others
@@ -52,7 +52,7 @@ def _without_owner(context, builder, kind, given):
 
 
 @intrinsic
-def borrowed(typing_context, part):
+def unowned(typing_context, part):
     """The same part, its arrays and generators not counted; for use within one call only."""
 
     def codegen(context, builder, signature, arguments):
@@ -153,7 +153,7 @@ def overload_function(plain: Callable[..., Any]) -> None:
 
 def with_borrowed(entry: Any) -> Any:
     """The same function, with parts whose arrays are not counted once it is compiled."""
-    names = {**entry.__globals__, "borrowed": borrowed}
+    names = {**entry.__globals__, "unowned": unowned}
     return types.FunctionType(entry.__code__, names, entry.__name__)
 
 

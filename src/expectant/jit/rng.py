@@ -57,7 +57,7 @@ def _word(builder, address, position):
 
 
 def _generator(context, builder, address):
-    """What Numba calls a generator, borrowed, from the address of its ``bitgen_t``."""
+    """What Numba calls a generator, unowned, from the address of its ``bitgen_t``."""
     bits = cgutils.create_struct_proxy(types.npy_bitgen)(context, builder)
     for position, name in enumerate(BITGEN):
         setattr(bits, name, _word(builder, address, position))

@@ -19,10 +19,10 @@ from expectant.core.progress import Reporter, reporter
 from expectant.core.reductions import padded
 from expectant.core.rng import SEED
 from expectant.core.rules import or_none, whole
-from expectant.engine.driver import Stop, drive, going_on, share_done
-from expectant.engine.job import Job, loop_for
+from expectant.engine.driver import Stop, drive, fraction_done, new_control
 from expectant.engine.loop import DONE, Run
-from expectant.engine.probe import States, look, look_for, set_aside
+from expectant.engine.probe import States, copy_subject, load_probe, probe_agent
+from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import iterate_interruptibly
 
 BINS = 200  # of the learning curve, where steps are counted
@@ -146,33 +146,33 @@ def record(
         raise ValueError(
             f"watch: an environment cannot stop within an episode, give episodes, got {steps=}"
         )
-    job = Job(
+    setup = Setup(
         domain, features, agent, episodes=episodes or 0, steps=steps or 0, bins=BINS,
         step_limit=step_limit, seed=seed,
     )  # fmt: skip
     unit, layout = "episode" if episodes else "step", layout_of(domain)
-    changes = changes_of(domain, unit, job.length)
+    changes = changes_of(domain, unit, setup.length)
     title, show = f"{agent.title()} in {domain.display_name}", reporter(progress)
-    kernel, prober = loop_for(job, compiled, title, show), Prober(job, layout, compiled, show)
-    taken, control = [], going_on()
-    course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
+    kernel, prober = load_loop(setup, compiled, title, show), Prober(setup, layout, compiled, show)
+    taken, control = [], new_control()
+    course = drive(setup, 0, kernel, control, moments(setup.length, frames, changes))
     with show.running(title) as tell:
         for stop in iterate_interruptibly(course, control):
-            taken.append(Frame(stop.episodes, stop.steps, stop.phase, *prober.look(stop.run)))
-            tell(share_done(job, stop.run.clock))
+            taken.append(Frame(stop.episodes, stop.steps, stop.phase, *prober.probe(stop.run)))
+            tell(fraction_done(setup, stop.run.clock))
     settings = f"domain: {domain}\nfeatures: {features}\nagent: {agent}\nseed: {seed}"
     return Recording(
-        title, layout, tuple(taken), unit, job.length, *_curve(job, stop), changes,
+        title, layout, tuple(taken), unit, setup.length, *_curve(setup, stop), changes,
         stop.status != DONE, settings,
     )  # fmt: skip
 
 
-def _curve(job: Job, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
+def _curve(setup: Setup, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
     """(times, measurements, their name): returns of episodes, or rewards of steps in bins."""
     run = stop.run
-    if job.episodes:
+    if setup.episodes:
         return np.arange(1, stop.episodes + 1), run.returns[: stop.episodes], "return"
-    ends = np.minimum(np.arange(1, run.rewards.size + 1) * job.bin, stop.steps)
+    ends = np.minimum(np.arange(1, run.rewards.size + 1) * setup.bin, stop.steps)
     sizes = np.diff(ends, prepend=0)
     begun = sizes > 0
     return ends[begun], run.rewards[begun] / sizes[begun], "reward per step"
@@ -259,22 +259,26 @@ class Prober:
     all features.
     """
 
-    def __init__(self, job: Job, layout: Layout, compiled: bool | None, show: Reporter) -> None:
+    def __init__(self, setup: Setup, layout: Layout, compiled: bool | None, show: Reporter) -> None:
         points = layout.points
-        numbers = np.full(len(points), -1) if job.domain.states is None else np.arange(len(points))
+        numbers = (
+            np.full(len(points), -1) if setup.domain.states is None else np.arange(len(points))
+        )
         self.states = States(layout.observations, numbers)
-        subject = set_aside(job.prepare(0)[0])
-        self.kernel = look_for(subject, self.states, compiled, job.agent.title(), show)
-        table = look(self.kernel, subject, self.states, ("features",)).features
+        subject = copy_subject(setup.build(0)[0])
+        self.kernel = load_probe(subject, self.states, compiled, setup.agent.title(), show)
+        table = probe_agent(self.kernel, subject, self.states, ("features",)).features
         wanted = np.column_stack([np.ones(len(points)), points])
         weights = np.linalg.lstsq(table, wanted, rcond=None)[0]
         self.measures = np.zeros((weights.shape[1], padded(table.shape[1])))  # (1 + g, D)
         self.measures[:, : table.shape[1]] = weights.T
         self.fitted = (table @ weights)[:, 1:]
 
-    def look(self, run: Run) -> tuple[np.ndarray, ...]:
+    def probe(self, run: Run) -> tuple[np.ndarray, ...]:
         """(values, actions, rewards, moves) of the states, see ``Frame``."""
-        answers = look(self.kernel, set_aside(run), self.states, TOPICS, measures=self.measures)
+        answers = probe_agent(
+            self.kernel, copy_subject(run), self.states, TOPICS, measures=self.measures
+        )
         rows, chosen = np.arange(len(self.fitted)), answers.greedy
         futures = answers.futures[rows, chosen]
         moves = futures[:, 1:] - self.fitted * futures[:, :1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.checks.dry_run import check_counts, rehearse
+from expectant.checks.dry_run import check_counts, dry_run
 from expectant.core import tree
 from expectant.core.config import all_ours
 from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_agent_checked
@@ -18,11 +18,11 @@ from expectant.core.progress import Reporter, say
 from expectant.core.reductions import padded
 from expectant.core.rng import Streams, streams_of
 from expectant.core.vectors import empty_state
-from expectant.engine.driver import going_on
+from expectant.engine.driver import new_control
 from expectant.engine.gym_loop import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory import measure, owner, refusing
-from expectant.jit.compile import Kernel, compiled_for, entry_point, is_compiled, use_compiled
+from expectant.jit.compile import Kernel, compile_for, entry_point, is_compiled, use_compiled
 
 UNLIMITED = 2**62
 LINES = 128  # bytes that a core may fetch at once
@@ -31,7 +31,7 @@ STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says
 
 
 @dataclass(frozen=True)
-class Job:
+class Setup:
     """One experiment: what is run, for how long, from which seed.
 
     Small arrays are set apart from those of other runs, which is faster; where one looks for arrays
@@ -48,7 +48,7 @@ class Job:
     bins: int = 1
     step_limit: int | None = None
     seed: int = 0
-    apart: bool = True
+    aligned: bool = True
     strict: bool = True
 
     def __post_init__(self) -> None:
@@ -69,12 +69,12 @@ class Job:
         limit = self.step_limit or self.domain.step_limit or longest
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
-    def for_run(self, number: int) -> Job:
-        """The job of one run: the same, unless every run has a domain of its own."""
+    def for_run(self, number: int) -> Setup:
+        """The setup of one run: the same, unless every run has a domain of its own."""
         domain = self.domain.for_run(number)
         return self if domain is self.domain else replace(self, domain=domain)
 
-    def prepare(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
+    def build(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
         with refusing(self):
             run, streams = self._build(number, control)
@@ -95,7 +95,7 @@ class Job:
             features_part=features_part,
             rng=drawn.building,
             planning=drawn.planning,
-            control=going_on() if control is None else control,
+            control=new_control() if control is None else control,
         )
         prepared = Run(
             domain=domain_part,
@@ -114,10 +114,10 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return set_apart(prepared, context.control) if self.apart else prepared, drawn
+        return align_arrays(prepared, context.control) if self.aligned else prepared, drawn
 
 
-def set_apart(part: Any, shared: np.ndarray) -> Any:
+def align_arrays(part: Any, shared: np.ndarray) -> Any:
     """Rebuild a part with its small arrays in one block; ``shared`` stays where it is.
 
     NumPy allocates small arrays of all threads side by side. A core that writes to one takes the
@@ -143,65 +143,67 @@ def _is_movable(array: np.ndarray) -> bool:
     return bool(plain and array.nbytes <= SMALL)
 
 
-def cores() -> int:
+def core_count() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def loop_for(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+def load_loop(setup: Setup, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """The loop to call, compiled unless asked not to."""
-    prepared, drawn = job.prepare(0)
-    outside = job.domain.external
+    prepared, drawn = setup.build(0)
+    outside = setup.domain.external
     if not use_compiled(compiled):
         return respond if outside else simulate
-    rehearse(job, prepared, drawn)
+    dry_run(setup, prepared, drawn)
     if outside:
         return responder(prepared, drawn, name, show)
     arguments = _no_steps(prepared, drawn)
-    kernel = compiled_for(simulate, arguments, name, show)
-    return entry_point(kernel, *arguments) if has_settled_types(job) else kernel
+    kernel = compile_for(simulate, arguments, name, show)
+    return entry_point(kernel, *arguments) if has_fixed_types(setup) else kernel
 
 
-def has_settled_types(job: Job) -> bool:
-    """True if all runs of a job have arrays of the same types: all its parts are the package's.
+def has_fixed_types(setup: Setup) -> bool:
+    """True if all runs of a setup have arrays of the same types: all its parts are the package's.
 
     Others may build arrays of one type in one run and of another in the next. Passing another type
     to an entry point of compiled code is undefined behaviour.
     """
-    return all_ours(job.domain, job.features, job.agent)
+    return all_ours(setup.domain, setup.features, setup.agent)
 
 
 def _no_steps(prepared: Run, drawn: Streams) -> tuple[object, ...]:
     """Arguments with which the loop does nothing."""
-    return prepared, Budget(0, 0, 1), drawn, going_on()
+    return prepared, Budget(0, 0, 1), drawn, new_control()
 
 
-def loop_is_compiled(job: Job) -> bool:
-    """Whether the loop for a job is in memory or on disk, so that it need not be compiled."""
-    prepared, drawn = job.prepare(0)
-    if job.domain.external:
+def is_loop_compiled(setup: Setup) -> bool:
+    """Whether the loop for a setup is in memory or on disk, so that it need not be compiled."""
+    prepared, drawn = setup.build(0)
+    if setup.domain.external:
         return is_compiled(respond, first_response(prepared, drawn))
     return is_compiled(simulate, _no_steps(prepared, drawn))
 
 
-def closed(job: Job, prepared: Run, status: int) -> Run:
+def finish_records(setup: Setup, prepared: Run, status: int) -> Run:
     """The records of a finished run: sums to means, and NaN from a divergence on."""
     rewards = prepared.rewards
     if rewards.size:
-        sizes = np.full(rewards.size, job.bin)
-        sizes[-1] = job.steps - job.bin * (rewards.size - 1)
+        sizes = np.full(rewards.size, setup.bin)
+        sizes[-1] = setup.steps - setup.bin * (rewards.size - 1)
         rewards = rewards / sizes
         if status != DONE:
-            rewards[(prepared.clock[STEPS] - 1) // job.bin :] = np.nan
+            rewards[(prepared.clock[STEPS] - 1) // setup.bin :] = np.nan
     # the parts themselves are not kept: thousands of runs would hold all their weights
     return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)
 
 
-def tell_of_evictions(job: Job, number: int, count: int, tell: Callable[[str], None] = say) -> None:
-    """Tell once for every job that there was too little room for what a run would have kept."""
-    if count and "told" not in vars(job):
-        vars(job)["told"] = True
+def report_evictions(
+    setup: Setup, number: int, count: int, tell: Callable[[str], None] = say
+) -> None:
+    """Tell once for every setup that there was too little room for what a run would have kept."""
+    if count and "told" not in vars(setup):
+        vars(setup)["told"] = True
         tell(
-            f"{owner(job)}: run {number} evicted {count:,} entries of its model, "
+            f"{owner(setup)}: run {number} evicted {count:,} entries of its model, "
             "whose columns were full: use a larger capacity, or a larger threshold"
         )
