@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.core.rng import streams_of
+from expectant.core.rng import run_streams
 
 FLAGS = ("-O3", "-march=native")
 CAPACITY = 1000  # of the replay
@@ -38,7 +38,7 @@ def measure_c(
     function: Any, domain: Any, features: Any, agent: Any, episodes: int, step_limit: int
 ) -> Measure:
     """Return a measurement of one run in C: seconds, steps and returns."""
-    streams = streams_of(0, 0)
+    streams = run_streams(0, 0)
     part: Any = features.build(domain, streams.building)
     if isinstance(domain, ex.Corridor):
         world = [domain.cells, domain.slip, domain.switch_every or 1]

@@ -23,10 +23,10 @@ import plain
 from in_c import compile_c, measure_c
 
 import expectant as ex
-from expectant.core.config import near_miss
+from expectant.core.config import suggest_name
 from expectant.core.dispatch import unowned
 from expectant.core.memory import TooLargeError
-from expectant.core.rng import streams_of
+from expectant.core.rng import run_streams
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
 from expectant.diagnostics import decision_nanoseconds
@@ -34,7 +34,7 @@ from expectant.engine.loop import Budget
 from expectant.engine.setup import UNLIMITED, Setup, is_loop_compiled
 from expectant.engine.workers import end_idle_workers
 from expectant.jit.compile import kernel_for, register_overloads
-from expectant.jit.overloads import with_borrowed
+from expectant.jit.overloads import with_unowned
 
 REPEATS = 5
 SCALE = 1.0  # of the lengths of all runs; smaller ones only show that a row works
@@ -87,7 +87,7 @@ def in_numpy(agent: ex.Lookahead, episodes: int) -> Measure:
     """Return a measurement of the same run in plain NumPy, from the same random numbers."""
 
     def measure() -> tuple[float, int, np.ndarray]:
-        streams = streams_of(0, 0)
+        streams = run_streams(0, 0)
         features = np.zeros((DOMAIN.cells, FEATURES.size))
         built: Any = FEATURES.build(DOMAIN, streams.building)
         for row, active in zip(features, built.active, strict=True):
@@ -345,7 +345,7 @@ def encodings() -> dict[str, Times]:
         rng, shape = np.random.default_rng(0), features.shape(square)
         part, state = features.build(square, rng), empty_state(shape)
         rows = rng.random((scaled(100_000), 2))
-        kernel = numba.njit(nogil=True, error_model="numpy")(with_borrowed(encode_rows))
+        kernel = numba.njit(nogil=True, error_model="numpy")(with_unowned(encode_rows))
         kernel(part, np.zeros(2), rows[:1], state)  # compiles
         best = float("inf")
         for _ in range(REPEATS):
@@ -439,7 +439,7 @@ def main(as_json: bool = False, rows: Sequence[str] = ()) -> int:
     """Measure some rows, or all; 0 if all promised ratios were kept, 1 otherwise."""
     for name in rows:
         if name not in ROWS:
-            raise ValueError(f"bench: unknown row {name!r}{near_miss(name, [*ROWS])}")
+            raise ValueError(f"bench: unknown row {name!r}{suggest_name(name, [*ROWS])}")
     results: dict[str, Any] = {}
     wanted = [name for name in ROWS if not rows or name in rows]
     for place, name in enumerate(wanted, start=1):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from expectant.core.interfaces import BuildContext
-from expectant.core.reductions import padded
+from expectant.core.reductions import padded_size
 from expectant.core.vectors import Transition, empty_state
 from expectant.core.verbs import encode
 from expectant.step_sizes import Fixed
@@ -28,7 +28,7 @@ class Built:
         self.domain = domain.build(self.rng)
         self.setting = BuildContext(
             shape=self.shape,
-            width=padded(self.shape.size),
+            width=padded_size(self.shape.size),
             actions=domain.actions,
             domain=domain,
             domain_part=self.domain,

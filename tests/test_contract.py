@@ -19,7 +19,7 @@ from domain_walk import walk
 import expectant as ex
 from expectant.agents import PlanningUpdate
 from expectant.core import tree
-from expectant.core.config import KINDS, parameters_of
+from expectant.core.config import KINDS, list_parameters
 from expectant.core.dispatch import unowned
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.core.vectors import Transition, dot, empty_state
@@ -166,7 +166,7 @@ def test_settings_go_through_data_and_back(component):
 
 @EVERY
 def test_settings_do_not_change_and_unknown_ones_are_refused_with_the_near_miss(component):
-    names = [found["name"] for found in parameters_of(type(component))]
+    names = [found["name"] for found in list_parameters(type(component))]
     for name in names[:1]:
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(component, name, None)
@@ -176,7 +176,7 @@ def test_settings_do_not_change_and_unknown_ones_are_refused_with_the_near_miss(
 
 @EVERY
 def test_every_parameter_is_documented(component):
-    for found in parameters_of(type(component)):
+    for found in list_parameters(type(component)):
         assert found["meaning"], found["name"]
 
 
@@ -434,7 +434,7 @@ def test_compiled_runs_have_the_same_bits(name):
         prepared, streams = setup.build(0)
         kernel = kernel_for(prepared) if compiled else simulate
         assert kernel(prepared, setup.budget(), streams, np.zeros(1, np.int64)) == 0
-        drawn = np.array([rng.random() for rng in streams.named().values()])
+        drawn = np.array([rng.random() for rng in streams.by_name().values()])
         ends.append((prepared, drawn))
     same(*ends)
     assert np.isfinite(ends[0][0].returns).all()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from expectant.core.extras import EXTRAS, MissingExtra, need
+from expectant.core.extras import EXTRAS, MissingExtra, require_extra
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -39,11 +39,11 @@ def test_extras_are_those_of_the_project():
 
 def test_what_is_missing_is_said_in_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    need("a table", "gym")
+    require_extra("a table", "gym")
     with pytest.raises(
         MissingExtra, match=r"^a table needs pyarrow: pip install 'expectant\[lab\]'$"
     ):
-        need("a table", "lab", "gym")
+        require_extra("a table", "lab", "gym")
 
 
 def test_the_core_runs_alone_and_says_what_the_rest_needs(tmp_path):

@@ -12,7 +12,7 @@ import expectant
 from expectant import extend
 from expectant.cli.catalogue import GROUPS, catalogue
 from expectant.core import verbs
-from expectant.core.config import OPTIONS, Config
+from expectant.core.config import PARAMETERS_HEADING, Config
 
 GROUP_TITLES = {
     "domains": "Domains with their parameters",
@@ -143,7 +143,7 @@ def _default(parameter: Any) -> str:
 def section(name: str, thing: Any) -> list[str]:
     """A heading, the signature and the docstring of something, and of its public methods."""
     out = [f"## {name}", "", "```python", signature(name, thing), "```", ""]
-    text = (inspect.getdoc(thing) or "").partition(OPTIONS)[0]
+    text = (inspect.getdoc(thing) or "").partition(PARAMETERS_HEADING)[0]
     out += [prose(text), ""]
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return out

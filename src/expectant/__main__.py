@@ -2,13 +2,13 @@
 
 import sys
 
-from expectant.core.extras import MissingExtra, need
+from expectant.core.extras import MissingExtra, require_extra
 
 
 def main() -> None:
     """The command line, or the sentence that says what to install for it."""
     try:
-        need("the command line", "cli")
+        require_extra("the command line", "cli")
     except MissingExtra as error:
         print(f"expectant: {error}", file=sys.stderr)
         raise SystemExit(2) from None

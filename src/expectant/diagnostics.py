@@ -9,11 +9,11 @@ import numpy as np
 
 from expectant.checks.dry_run import dry_run
 from expectant.core.dispatch import unowned
-from expectant.core.formatting import in_brief
+from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import claim
 from expectant.core.progress import Silent
-from expectant.core.reductions import padded
+from expectant.core.reductions import padded_size
 from expectant.core.rng import SEED
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import act, function
@@ -87,7 +87,7 @@ class Errors(NamedTuple):
     value: np.ndarray
 
     def __repr__(self) -> str:
-        return in_brief(self)
+        return short_repr(self)
 
 
 def errors_over_time(
@@ -119,7 +119,7 @@ def errors_over_time(
     shape, states = features.shape(domain), all_states(world.start.size)
     if shape.remembers:
         raise ValueError(f"features: must be those of the present state alone, got {features!r}")
-    name, probes = type(agent).__name__, np.eye(shape.size, padded(shape.size))
+    name, probes = type(agent).__name__, np.eye(shape.size, padded_size(shape.size))
     kernel = load_loop(setup, compiled, name, Silent())
     ask = load_probe(copy_subject(setup.build(0)[0]), states, compiled, name, Silent())
     asked = ("features", "values", "model")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 import expectant as ex
-from expectant.core.errors import own_place, told
+from expectant.core.errors import describe_error, user_location
 
 
 def caught(call, *arguments):
@@ -25,10 +25,12 @@ class Forgetful(ex.Model):
 
 def test_the_place_is_the_users_line_that_ours_called():
     error = caught(ex.check, Forgetful())
-    assert re.search(r"test_error_sources\.py, line \d+", told(error)), told(error)
+    assert re.search(r"test_error_sources\.py, line \d+", describe_error(error)), describe_error(
+        error
+    )
 
 
 def test_what_ours_refuses_and_what_was_never_called_by_ours_has_no_place():
-    assert own_place(caught(ex.Corridor, -1)) is None
-    assert own_place(caught(np.zeros, -1)) is None
-    assert told(ValueError("so")) == "ValueError: so"
+    assert user_location(caught(ex.Corridor, -1)) is None
+    assert user_location(caught(np.zeros, -1)) is None
+    assert describe_error(ValueError("so")) == "ValueError: so"

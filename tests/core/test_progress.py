@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from expectant.core import progress
-from expectant.core.progress import Bars, Lines, Overall, Silent, reporter
+from expectant.core.progress import Bars, Lines, OverallProgress, Silent, make_reporter
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def clock(monkeypatch):
 
 
 def test_a_line_after_two_seconds_and_then_every_ten(clock, capsys):
-    with Lines().running("runs") as tell:
+    with Lines().progress("runs") as tell:
         for now, part in ((101.9, 0.1), (102.0, 0.25), (111.9, 0.5), (112.0, 0.755)):
             clock.now = now
             tell(part)
@@ -45,7 +45,7 @@ def test_what_takes_more_than_a_moment_is_told_meanwhile(monkeypatch, capsys):
             timers.append("cancelled")
 
     monkeypatch.setattr(threading, "Timer", Timer)
-    with pytest.raises(KeyError), Lines().compiling("it", cached=False):
+    with pytest.raises(KeyError), Lines().compilation("it", cached=False):
         raise KeyError
     assert timers == [(1.0, ["compiling it (once, then cached) ..."]), "started", "cancelled"]
 
@@ -58,11 +58,11 @@ def test_bars_are_for_terminals(terminal, rich, kind, monkeypatch):
     monkeypatch.setattr(
         progress, "sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: terminal))
     )
-    monkeypatch.setattr(progress, "missing", lambda extra: [] if rich else ["rich"])
-    assert type(reporter(True)) is kind
-    assert type(reporter(False)) is Silent
+    monkeypatch.setattr(progress, "missing_packages", lambda extra: [] if rich else ["rich"])
+    assert type(make_reporter(True)) is kind
+    assert type(make_reporter(False)) is Silent
     own = Silent()
-    assert reporter(own) is own
+    assert make_reporter(own) is own
 
 
 # ------------------------------------------------------------------------------------- the whole
@@ -70,23 +70,23 @@ def test_bars_are_for_terminals(terminal, rich, kind, monkeypatch):
 
 @pytest.fixture
 def plain(monkeypatch):
-    monkeypatch.setattr(progress, "interactive", lambda: False)
+    monkeypatch.setattr(progress, "is_interactive", lambda: False)
 
 
 def test_the_time_left_is_judged_without_compiling(clock, plain, capsys):
     """Of 100 parts 20 are done in five seconds, after seven of compiling and loading."""
-    with Overall("sweep", 100.0) as overall:
+    with OverallProgress("sweep", 100.0) as overall:
         clock.now += 3.0
-        with overall.compiling("it", cached=True):
+        with overall.compilation("it", cached=True):
             clock.now += 3.0
-        with overall.counted_apart():
+        with overall.exclude_time():
             clock.now += 4.0
         clock.now += 2.0
         overall.done += 20.0
         overall.show("cell", overall.done)
-        assert overall.left(20.0) == ", about 20 s left"
-        assert overall.left(1.9) == ""  # less than a fiftieth
-        assert overall.left(2.0) == ", about 4 min left"
+        assert overall.time_left(20.0) == ", about 20 s left"
+        assert overall.time_left(1.9) == ""  # less than a fiftieth
+        assert overall.time_left(2.0) == ", about 4 min left"
         clock.now += 1.0
         overall.show("cell", 50.0)
     assert capsys.readouterr().err.splitlines() == [

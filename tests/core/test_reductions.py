@@ -34,7 +34,7 @@ def reduce_all(rows, chosen, values, weights, listed, indices, total, weighted):
 @pytest.mark.parametrize("active", [1, 3, 5])
 def test_compiled_sums_have_the_same_bits_as_plain_ones(size, active, compiled):
     rng = np.random.default_rng(size * 10 + active)
-    width = lanes.padded(size)
+    width = lanes.padded_size(size)
     rows = rng.normal(size=(2, size, width)) * 10.0 ** rng.integers(-8, 8, (2, size, width))
     weights = rng.normal(size=width)
     chosen = rng.choice(size, min(active, size), replace=False)
@@ -61,4 +61,4 @@ def test_compiled_sums_have_the_same_bits_as_plain_ones(size, active, compiled):
 
 
 def test_padding():
-    assert [lanes.padded(n) for n in (1, 8, 9, 14, 4096)] == [8, 8, 16, 16, 4096]
+    assert [lanes.padded_size(n) for n in (1, 8, 9, 14, 4096)] == [8, 8, 16, 16, 4096]

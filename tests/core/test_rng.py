@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.core.rng import generator, one_word, sequence
+from expectant.core.rng import generator, seed_sequence, to_32_bits
 from expectant.domains.external import numbered_states
 from expectant.domains.gym import GymRun
 
@@ -22,7 +22,7 @@ def test_small_seeds_give_the_numbers_they_always_gave():
     assert generator(0, 0).integers(2**60) == 734366826923567141
     assert generator(2**32 - 1, 29, 2).integers(2**60) == 1129081185748745744
     for seed, run, stream in itertools.product([0, 5, 2**32 - 1], [0, 29], [(), (1,), (2,)]):
-        found = sequence(seed, run, *stream)
+        found = seed_sequence(seed, run, *stream)
         assert words(found) == words(np.random.SeedSequence((seed, run, *stream)))
 
 
@@ -30,7 +30,7 @@ def test_every_seed_run_and_stream_has_numbers_of_its_own():
     """Those of the children that a model may take from a run's generator included."""
     found = []
     for seed, run, stream in itertools.product(SEEDS, RUNS, [(), (1,), (2,)]):
-        whole = sequence(seed, run, *stream)
+        whole = seed_sequence(seed, run, *stream)
         found += [words(whole), *(words(child) for child in whole.spawn(3))]
     assert len(set(found)) == len(found) == len(SEEDS) * len(RUNS) * 3 * 4
 
@@ -56,9 +56,9 @@ def test_large_seeds_in_runs_learners_and_environments():
 
 
 def test_a_seed_for_other_libraries():
-    assert one_word(5) == 5
-    assert 0 <= one_word(2**70) < 2**32
-    assert one_word(2**70) != one_word(2**71)
+    assert to_32_bits(5) == 5
+    assert 0 <= to_32_bits(2**70) < 2**32
+    assert to_32_bits(2**70) != to_32_bits(2**71)
 
 
 def test_the_seed_is_zero_where_none_is_given():

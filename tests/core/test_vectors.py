@@ -10,7 +10,7 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import expectant as ex
 from expectant.core.interfaces import Shape
-from expectant.core.vectors import add, dense, dot, empty_state, empty_table, greatest
+from expectant.core.vectors import add, dense, dot, empty_state, empty_table, max_action_value
 from expectant.core.verbs import copy, encode, load, matches, save
 
 
@@ -42,7 +42,7 @@ def test_vectors_do_what_dense_ones_do():
         vector, weights = dense(state, 16), rng.normal(size=16)
         assert abs(dot(state, weights) - vector @ weights) < 1e-12
         rows = rng.normal(size=(3, 16))
-        assert abs(greatest(rows, state) - (rows @ vector).max()) < 1e-12
+        assert abs(max_action_value(rows, state) - (rows @ vector).max()) < 1e-12
         expected = weights + 0.25 * vector
         add(state, weights, 0.25)
         np.testing.assert_allclose(weights, expected)

@@ -9,7 +9,7 @@ from building import per_feature
 import expectant as ex
 from expectant.agents.action_selection import epsilon_greedy
 from expectant.core.updates import move
-from expectant.core.vectors import dot, empty_state, greatest
+from expectant.core.vectors import dot, empty_state, max_action_value
 from expectant.core.verbs import (
     act,
     backed_up_value,
@@ -161,7 +161,7 @@ def _(latest, slot, state):
 
 class Latest(ex.Backups):
     stores_transitions = True
-    model_fits: int | str = ex.extend.model_fits()
+    model_fits: int | str = ex.extend.model_fits_parameter()
 
     def build(self, context):
         return LatestPart(empty_state(context.shape), empty_state(context.shape), np.zeros(3))
@@ -189,7 +189,7 @@ def _(agent, transition, rng):
     weights, state, mean = agent.weights, transition.next_state, 0.0
     for action in range(weights.shape[0]):
         mean += dot(state, weights[action]) / weights.shape[0]
-    future = (1.0 - agent.epsilon) * greatest(weights, state) + agent.epsilon * mean
+    future = (1.0 - agent.epsilon) * max_action_value(weights, state) + agent.epsilon * mean
     target = transition.reward + agent.discount * transition.alive * future
     return abs(move(weights[transition.action], transition.state, target, agent.step))
 

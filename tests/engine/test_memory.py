@@ -16,7 +16,7 @@ from expectant.core.memory import (
     TooLargeError,
     _left_in_groups,
     available_memory,
-    given_memory,
+    configured_limit,
 )
 from expectant.engine.memory import size_of
 from expectant.engine.setup import Setup
@@ -238,4 +238,4 @@ def test_limits_of_control_groups(tmp_path, files, left):
 )
 def test_the_variable_for_systems_that_are_wrong(monkeypatch, text, size):
     monkeypatch.setenv("EXPECTANT_MEMORY", text)
-    assert given_memory() == size
+    assert configured_limit() == size

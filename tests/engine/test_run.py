@@ -56,7 +56,7 @@ from expectant.core.progress import Silent
 
 class Tell(Silent):
     @contextmanager
-    def running(self, what):
+    def progress(self, what):
         print("running", flush=True)
         yield lambda fraction: None
 

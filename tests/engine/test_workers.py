@@ -91,7 +91,7 @@ def test_code_that_does_not_ask_for_types_gives_the_same_run():
     for kernel in (loop, kernel_for(setup.build(0)[0])):
         run, streams = setup.build(7)
         kernel(run, setup.budget(), streams, new_control())
-        draws = [rng.random() for rng in streams.named().values()]
+        draws = [rng.random() for rng in streams.by_name().values()]
         found.append((run.returns, run.agent.weights, draws))
     for mine, other in zip(*found, strict=True):
         np.testing.assert_array_equal(mine, other)

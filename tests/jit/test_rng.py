@@ -9,7 +9,7 @@ import pytest
 
 import expectant as ex
 from expectant.core.interfaces import Agent, BuildContext
-from expectant.core.rng import evaluation_streams, generator, streams_of
+from expectant.core.rng import evaluation_streams, generator, run_streams
 from expectant.core.verbs import act, learn, plan, preference
 from expectant.engine.checkpoint import states_of
 from expectant.engine.driver import drive, new_control
@@ -136,15 +136,15 @@ def test_a_sample_model_draws_from_the_planning_stream_alone(steps):
     )
     (end,) = drive(setup, 0, simulate, new_control())
     assert end.run.agent.planner.model.rng is end.streams.planning
-    fresh = states_of(streams_of(0, 0))["planning"]
+    fresh = states_of(run_streams(0, 0))["planning"]
     assert (states_of(end.streams)["planning"] == fresh) == (steps == 0)
 
 
 def test_every_stream_has_numbers_of_its_own():
     found = [
         rng.random()
-        for streams in (streams_of(0, 0), streams_of(0, 1), evaluation_streams(0, 0))
-        for rng in streams.named().values()
+        for streams in (run_streams(0, 0), run_streams(0, 1), evaluation_streams(0, 0))
+        for rng in streams.by_name().values()
     ]
     assert len(set(found)) == len(found)
     assert generator(0, 0).random() == found[3]  # what is built is drawn from the run's own
@@ -152,7 +152,7 @@ def test_every_stream_has_numbers_of_its_own():
 
 def test_generators_of_different_runs_share_no_cache_line():
     """What a generator writes to, less than 64 bytes, lies in its object; cores fetch 128."""
-    alive = [streams_of(0, number) for number in range(20)]
-    rngs = [rng for streams in alive for rng in streams.named().values()]
+    alive = [run_streams(0, number) for number in range(20)]
+    rngs = [rng for streams in alive for rng in streams.by_name().values()]
     spots = sorted(rng.bit_generator.ctypes.state_address for rng in rngs)
     assert len(spots) == 80 and min(np.diff(spots)) >= 128 + 64

@@ -12,7 +12,7 @@ from loading import module_at
 
 import expectant as ex
 from expectant.core.interfaces import BuildContext
-from expectant.core.reductions import padded
+from expectant.core.reductions import padded_size
 from expectant.core.vectors import Transition, Weighted, dense
 from expectant.core.verbs import backed_up_action_value, backed_up_value, fit
 from expectant.models.network import NetworkExpectation, NetworkPart
@@ -162,7 +162,7 @@ def test_a_fit_is_a_step_against_the_gradient_of_every_parameter(hidden, next_st
 def test_features_with_values_and_entries_that_are_off(optimiser):
     rng = np.random.default_rng(0)
     shape = ex.extend.Shape(6, 3, weighted=True)
-    setting = BuildContext(shape, padded(6), 2, None, None, None, rng, rng)
+    setting = BuildContext(shape, padded_size(6), 2, None, None, None, rng, rng)
     model = disturbed(NetworkExpectation(4, per_feature(1.0), optimiser).build(setting))
     state = weighted([0, 2, 5], [0.5, -2.0, 0.0])
     after = weighted([1, 2, 3], [1.5, 0.0, -0.5])

@@ -14,11 +14,12 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext
 from expectant.core.rules import at_least, named_or, whole
 from expectant.core.updates import move_row, q_learning
-from expectant.core.vectors import Binary, Weighted, empty_state, greatest
+from expectant.core.vectors import Binary, Weighted, empty_state, max_action_value
 from expectant.core.verbs import (
     age,
     begin,
     can_draw,
+    delegate,
     draw,
     free_capacity,
     function,
@@ -27,7 +28,6 @@ from expectant.core.verbs import (
     load_successor,
     on_action_priority,
     on_truncation,
-    pass_on,
     plan,
     relabel,
     remember,
@@ -57,7 +57,7 @@ class DynaQPart(NamedTuple):
     control: np.ndarray
 
 
-pass_on(DynaQPart, "memory", begin, on_truncation, free_capacity, grow)
+delegate(DynaQPart, "memory", begin, on_truncation, free_capacity, grow)
 
 
 act_on_action_values(DynaQPart)
@@ -92,7 +92,7 @@ def replan(agent, rng):
         reward += agent.bonus * math.sqrt(age(memory, slot))
     centering, step = agent.centering, agent.action_step
     target = reward - centering.rate[0]
-    target += agent.discount * alive * greatest(weights, agent.drawn_next)
+    target += agent.discount * alive * max_action_value(weights, agent.drawn_next)
     error = move_row(weights, drawn, target, step, action)
     shift_rate(centering, centering.planned, step, action, drawn, error)
     tell_memory(agent, drawn, action, error)

@@ -15,7 +15,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Values
 from expectant.core.memory import zeros
-from expectant.core.reductions import dot_row, padded
+from expectant.core.reductions import dot_row, padded_size
 from expectant.core.rules import whole
 from expectant.core.updates import correct, displacement
 from expectant.core.vectors import state_value
@@ -87,7 +87,8 @@ class NetworkValues(Values):
     hidden: int = parameter(whole(1), default=16)
 
     def build(self, context: BuildContext) -> NetworkValuesPart:
-        width, inner = padded(self.hidden), zeros((context.shape.size, padded(self.hidden)))
+        width = padded_size(self.hidden)
+        inner = zeros((context.shape.size, width))
         draws = context.rng.spawn(1)[0].normal(size=(context.shape.size, self.hidden))
         inner[:, : self.hidden] = draws / math.sqrt(context.shape.active)
         return NetworkValuesPart(inner, zeros((1, width)), zeros(width), np.zeros(1))

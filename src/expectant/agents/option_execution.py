@@ -20,6 +20,7 @@ from expectant.core.verbs import (
     begin,
     behaviour_policy,
     breaks_ties_at_random,
+    delegate,
     fit_options,
     free_capacity,
     function,
@@ -28,7 +29,6 @@ from expectant.core.verbs import (
     learn,
     learn_options,
     on_truncation,
-    pass_on,
     plan,
     policy,
     policy_of,
@@ -61,7 +61,7 @@ class WithOptionsPart(NamedTuple):
     observes: bool
 
 
-pass_on(
+delegate(
     WithOptionsPart,
     "agent",
     breaks_ties_at_random,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from expectant.agents.planning_updates import UPDATES
 from expectant.backups import Rollout
-from expectant.core.config import Config, hint, parameter
+from expectant.core.config import Config, parameter, suggest_parameter
 from expectant.core.interfaces import Agent, Backups
 from expectant.core.rules import Rule, at_least, either, flag, one_of, whole
 from expectant.step_sizes import Fixed, StepSize
@@ -169,7 +169,8 @@ def _merge(
     given = {**dict(zip(step_names, steps, strict=False)), **parameters}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"{owner}: unknown parameter {name}={value!r}" + hint(name, known))
+            suggestion = suggest_parameter(name, known)
+            raise ValueError(f"{owner}: unknown parameter {name}={value!r}{suggestion}")
     named = given.get("interpretation")
     others = NAMED_PARAMETERS.get(named, {}) if isinstance(named, str) else {}
     given = {**{name: value for name, value in others.items() if name in known}, **given}

@@ -14,6 +14,7 @@ from expectant.core.verbs import (
     begin,
     can_draw,
     copy,
+    delegate,
     draw,
     fit,
     free_capacity,
@@ -24,7 +25,6 @@ from expectant.core.verbs import (
     on_priority,
     on_transition,
     on_truncation,
-    pass_on,
     plan,
     relabel,
     remember,
@@ -70,7 +70,7 @@ class Planner(NamedTuple):
     control: np.ndarray
 
 
-pass_on(Planner, "backups", free_capacity, grow)
+delegate(Planner, "backups", free_capacity, grow)
 
 
 @function
@@ -171,7 +171,7 @@ def pass_on_to_planner(part_type: type) -> None:
     def _(agent, rng):
         return plan_backups(agent, rng)
 
-    pass_on(
+    delegate(
         part_type, "planner", relabel, begin, on_truncation, free_capacity, grow, without_planning
     )
 

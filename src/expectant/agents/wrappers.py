@@ -8,19 +8,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.core.config import hint, parameter
+from expectant.core.config import parameter, suggest_parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
     act,
     active_option,
     begin,
+    delegate,
     free_capacity,
     grow,
     inner_agent,
     learn,
     on_truncation,
-    pass_on,
     plan,
     policy,
     preference,
@@ -36,7 +36,7 @@ class FreezeAfterPart(NamedTuple):
     taken: np.ndarray
 
 
-pass_on(
+delegate(
     FreezeAfterPart,
     "agent",
     act,
@@ -90,7 +90,7 @@ class AgentWrapper(Agent, abstract=True):
             if name not in known:
                 raise ValueError(
                     f"{type(self).__name__}: unknown parameter {name}={given!r}"
-                    + hint(name, [*own, *known])
+                    + suggest_parameter(name, [*own, *known])
                 )
         return super().replace(agent=agent.replace(**inner) if inner else agent, **changes)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.formatting import in_brief
+from expectant.core.formatting import short_repr
 
 
 class Interval(NamedTuple):
@@ -17,7 +17,7 @@ class Interval(NamedTuple):
     high: np.ndarray
 
     def __repr__(self) -> str:
-        return in_brief(self)
+        return short_repr(self)
 
 
 def learning_curve(returns: np.ndarray, bin: int = 1) -> np.ndarray:

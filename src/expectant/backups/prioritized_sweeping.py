@@ -25,20 +25,20 @@ from expectant.backups.state_action_pairs import (
 )
 from expectant.backups.states import SeenPart, any_row, seen_row, seen_states
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, BuildContext, model_fits
+from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
 from expectant.core.rules import at_least, flag, whole
 from expectant.core.vectors import dot
 from expectant.core.verbs import (
     age,
     can_draw,
+    delegate,
     draw,
     function,
     load,
     load_successor,
     on_action_priority,
     on_priority,
-    pass_on,
     relabel,
     remember,
     stored_transition,
@@ -238,7 +238,7 @@ class PairSweepingPart(NamedTuple):
     idles: bool
 
 
-pass_on(PairSweepingPart, "pairs", stored_transition, load_successor, age, relabel)
+delegate(PairSweepingPart, "pairs", stored_transition, load_successor, age, relabel)
 
 
 @function
@@ -375,7 +375,7 @@ class PrioritizedPairs(Backups):
     threshold: float = parameter(at_least(0.0), default=1e-4)
     links: int = parameter(whole(1), default=8)
     idles: bool = parameter(flag(), default=False)
-    model_fits: int | str = model_fits()
+    model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> PairSweepingPart:
         rows = rows_for(context, self.capacity)

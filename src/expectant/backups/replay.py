@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, BuildContext, model_fits, narrowest
+from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter, smallest_int_type
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, or_none, whole
 from expectant.core.vectors import (
@@ -20,6 +20,7 @@ from expectant.core.vectors import (
     empty_table,
 )
 from expectant.core.verbs import (
+    delegate,
     draw,
     free_capacity,
     function,
@@ -27,7 +28,6 @@ from expectant.core.verbs import (
     load,
     load_successor,
     matches,
-    pass_on,
     relabel,
     remember,
     reward_now,
@@ -131,14 +131,14 @@ class Replay(Backups):
     stores_transitions: ClassVar[bool] = True
 
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
-    model_fits: int | str = model_fits()
+    model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM
         return ReplayPart(
             empty_table(context.shape, slots, _places(context)),
             empty_table(context.shape, slots, _places(context)),
-            zeros(slots, narrowest(context.actions - 1)),
+            zeros(slots, smallest_int_type(context.actions - 1)),
             zeros(slots),
             zeros(slots, np.int8),
             zeros(slots, np.int64),
@@ -154,7 +154,7 @@ def _places(context: BuildContext) -> int:
 
 def pass_on_to_replay(part_type: type) -> None:
     """Let the ``replay`` inside a part store transitions for it; only drawing is its own."""
-    pass_on(
+    delegate(
         part_type,
         "replay",
         remember,
@@ -212,7 +212,7 @@ class RecencyReplay(Backups):
 
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
     halflife: float = parameter(at_least(1.0), default=100.0)
-    model_fits: int | str = model_fits()
+    model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> RecencyPart:
         replay, log_factor = Replay(self.capacity).build(context), -math.log(2.0) / self.halflife
@@ -279,7 +279,7 @@ class Trajectory(Backups):
 
     length: int = parameter(whole(1), default=10)
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
-    model_fits: int | str = model_fits()
+    model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> TrajectoryPart:
         return TrajectoryPart(

@@ -12,7 +12,7 @@ import numpy as np
 
 from expectant.backups.states import SeenPart, seen_row, seen_states
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, BuildContext, model_fits
+from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
 from expectant.core.rules import flag, whole
 from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
@@ -203,7 +203,7 @@ class SeenPairs(Backups):
 
     capacity: int = parameter(whole(1), default=10_000)
     untried: bool = parameter(flag(), default=False)
-    model_fits: int | str = model_fits()
+    model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> PairsPart:
         return latest_pairs(context, self.capacity, self.untried)

@@ -18,9 +18,9 @@ from expectant.checks.domain import check_domain
 from expectant.checks.dry_run import check_parts
 from expectant.checks.errors import PartError
 from expectant.core import tree
-from expectant.core.dispatch import watched_by
+from expectant.core.dispatch import intercept_calls
 from expectant.core.interfaces import Agent, Backups, Buildable, Domain, Features, Model, Option
-from expectant.core.progress import reporter
+from expectant.core.progress import make_reporter
 from expectant.core.rng import SEED
 from expectant.core.rules import flag, instance_of, or_none, whole
 from expectant.core.verbs import Verb, backed_up_action_value
@@ -134,7 +134,7 @@ class _Check:
             first = _run_watched(setup, calls)
             _repeat(setup, first, "once more with the same seed", simulate)
             if self.compiled:
-                _repeat(setup, first, "compiled", load_loop(setup, True, name, reporter(True)))
+                _repeat(setup, first, "compiled", load_loop(setup, True, name, make_reporter(True)))
         except PartError as error:
             raise PartError(f"{name}: {error}") from error
         steps, episodes = int(first.clock[STEPS]), int(first.clock[EPISODE])
@@ -156,7 +156,7 @@ def _run_watched(setup: Setup, calls: Counter[str]) -> Run:
         calls.update([verb.__name__] if verb in CHECKS else ())
         return contracts(verb, implementation, part, args)
 
-    with watched_by(watch), np.errstate(all="ignore"):
+    with intercept_calls(watch), np.errstate(all="ignore"):
         run = next(course).run
     for name, array in tree.arrays(beside):
         if not same_bits(array, before[name]):

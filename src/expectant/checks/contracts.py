@@ -19,7 +19,7 @@ import numpy as np
 
 from expectant.checks.errors import PartError
 from expectant.core import tree, verbs
-from expectant.core.errors import is_ours, own_place
+from expectant.core.errors import is_builtin, user_location
 from expectant.core.rules import is_number
 from expectant.engine.loop import Run
 
@@ -75,7 +75,7 @@ class Contracts:
         if time.perf_counter() > self.until:
             raise Enough
         name, where = f"{verb.__name__} of {type(part).__name__}", written(implementation)
-        looked_at = () if is_ours(implementation) else READ_ONLY.get(verb, ())
+        looked_at = () if is_builtin(implementation) else READ_ONLY.get(verb, ())
         kept = [(a, a.copy()) for n in looked_at for _, a in tree.arrays(args[n])]
         self.depth += 1
         try:
@@ -83,9 +83,9 @@ class Contracts:
         except PartError:
             raise
         except Exception as error:
-            place = own_place(error)
+            place = user_location(error)
             inside = self.depth > 1 or not isinstance(error, IndexError)
-            if place is None and is_ours(implementation) and inside:
+            if place is None and is_builtin(implementation) and inside:
                 raise  # a caller may be the user's; a number that has overflowed is no mistake
             told = f"{name}: {type(error).__name__}: {error}{_advice(verb, error)}"
             raise PartError(f"{told} ({place or where})") from error
@@ -239,7 +239,7 @@ def _draw(contracts: Contracts, part: Any, state: Any, slot: Any) -> str | None:
         stored(part, slot)
         load(part, slot, copy.deepcopy(state))
     except Exception as error:
-        place = own_place(error)
+        place = user_location(error)
         reason = f"{type(error).__name__}: {error}" + (f", at {place}" if place else "")
         return f"must return a slot that can be read, got {slot}: {reason}"
     finally:

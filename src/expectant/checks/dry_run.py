@@ -22,9 +22,9 @@ import numpy as np
 
 from expectant.checks.contracts import Contracts, Enough, written
 from expectant.checks.errors import PartError
-from expectant.core.config import all_ours
-from expectant.core.dispatch import VERBS, Watcher, watched_by
-from expectant.core.errors import is_ours
+from expectant.core.config import is_all_builtin
+from expectant.core.dispatch import VERBS, Interceptor, intercept_calls
+from expectant.core.errors import is_builtin
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole
@@ -61,8 +61,8 @@ def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -
     Where all parts are the package's own there is nothing to try. ``loop`` is what will be
     compiled, called as ``simulate`` is.
     """
-    ours = all_ours(setup.domain, setup.features, setup.agent)
-    if ours and all(map(is_ours, part_types(run))):
+    ours = is_all_builtin(setup.domain, setup.features, setup.agent)
+    if ours and all(map(is_builtin, part_types(run))):
         return
     check_parts(run)
     run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
@@ -89,7 +89,7 @@ def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -
 
 def dry_run_probe(subject: Subject, asking: Callable[[Subject], object]) -> None:
     """Try what will be asked of an agent, on a copy, as :func:`dry_run` tries a run."""
-    if all(map(is_ours, part_types(subject))):
+    if all(map(is_builtin, part_types(subject))):
         return
     subject = copy.deepcopy(subject)
     with _watched(Contracts(subject, until=time.perf_counter() + SECONDS)):
@@ -97,9 +97,9 @@ def dry_run_probe(subject: Subject, asking: Callable[[Subject], object]) -> None
 
 
 @contextmanager
-def _watched(watcher: Watcher) -> Iterator[None]:
+def _watched(watcher: Interceptor) -> Iterator[None]:
     """Let every call of a verb be looked at; what does not come of a mistake is no matter here."""
-    with watched_by(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with intercept_calls(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             yield
@@ -112,7 +112,7 @@ def _watched(watcher: Watcher) -> Iterator[None]:
 
 def check_counts(domain: Domain) -> None:
     """An error where a domain of one's own does not say how many actions or states it has."""
-    if is_ours(type(domain)):
+    if is_builtin(type(domain)):
         return
     name = type(domain).__name__
     try:
@@ -175,7 +175,7 @@ def _check_verbs(part_type: type) -> None:
     """Every verb must take what it will be given, and draw from nothing else."""
     for verb in VERBS:
         found = verb.implementations.get(part_type)
-        if found is None or is_ours(found):
+        if found is None or is_builtin(found):
             continue
         name, where = f"{verb.__name__} of {part_type.__name__}", written(found)
         wanted, given = inspect.signature(verb), inspect.signature(found)
@@ -198,7 +198,7 @@ def _drawn_from(verb: Callable[..., Any]) -> str:
     seen = set[Any]()
     while waiting:
         function = waiting.pop()
-        if not isinstance(function, types.FunctionType) or function in seen or is_ours(function):
+        if not isinstance(function, types.FunctionType) or function in seen or is_builtin(function):
             continue
         seen.add(function)
         code = [(each.opname, each.argval) for each in dis.get_instructions(function)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from expectant.core import verbs
-from expectant.core.errors import own_place
+from expectant.core.errors import user_location
 from expectant.core.verbs import index, observation, size
 from expectant.engine.loop import (
     ACTION,
@@ -29,7 +29,7 @@ class PartError(ValueError):
 
 def index_error(run: Run, error: IndexError) -> PartError:
     """The error for an index that plain Python, or a check of Numba's, has found."""
-    place = own_place(error)
+    place = user_location(error)
     where = f" ({place})" if place else ""
     return PartError(f"a part indexes beyond an array: {error}, {_when(run)}{where}")
 

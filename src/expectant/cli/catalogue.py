@@ -7,7 +7,7 @@ from typing import Any
 
 from expectant.agents.planning_agent import MODELS
 from expectant.backups import NAMED
-from expectant.core.config import KINDS, OPTIONS, Config, near_miss, parameters_of
+from expectant.core.config import KINDS, PARAMETERS_HEADING, Config, list_parameters, suggest_name
 from expectant.core.extras import MissingExtra
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.options.option_set import OptionSet
@@ -52,8 +52,8 @@ def entry(kind: str) -> dict[str, Any]:
         "title": component.title() if group == "agents" else component.__name__,
         "algorithm": vars(component).get("algorithm", ""),
         "short": short_names().get(kind),
-        "text": inspect.cleandoc((component.__doc__ or "").partition(OPTIONS)[0]),
-        "parameters": parameters_of(component),
+        "text": inspect.cleandoc((component.__doc__ or "").partition(PARAMETERS_HEADING)[0]),
+        "parameters": list_parameters(component),
     }
 
 
@@ -81,4 +81,6 @@ def find_entry(name: str) -> dict[str, Any]:
         names = [entry.get(key) for key in ("kind", "name", "short", "algorithm", "title")]
         if name and name in names:
             return entry
-    raise ValueError(f"unknown name {name!r}" + near_miss(name, sorted(e["kind"] for e in entries)))
+    raise ValueError(
+        f"unknown name {name!r}" + suggest_name(name, sorted(e["kind"] for e in entries))
+    )

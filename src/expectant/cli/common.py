@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from expectant.core.errors import EnvError
-from expectant.core.extras import MissingExtra, need
+from expectant.core.extras import MissingExtra, require_extra
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -94,7 +94,7 @@ def fail(message: object, status: int) -> typer.Exit:
 def plain_errors(*extras: str) -> Iterator[None]:
     """Turn user errors into one line and the right exit status; check ``extras`` first."""
     try:
-        need("this command", *extras)
+        require_extra("this command", *extras)
         yield
     except (ValueError, FileNotFoundError, MissingExtra) as error:
         raise fail(error, 1 if isinstance(error, EnvError) else 2) from None

@@ -31,7 +31,7 @@ __all__ = [
 KINDS: dict[str, type[Config]] = {}
 
 
-OPTIONS = "\n\nParameters\n"  # what the generated end of a docstring begins with
+PARAMETERS_HEADING = "\n\nParameters\n"  # what the generated end of a docstring begins with
 
 
 Given = TypeVar("Given")
@@ -54,7 +54,7 @@ def parameter(
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
 
 
-def parameters_of(described: type) -> list[dict[str, Any]]:
+def list_parameters(described: type) -> list[dict[str, Any]]:
     """List every parameter of a class as plain data; positional ones come first."""
     return [
         {
@@ -71,7 +71,7 @@ def parameters_of(described: type) -> list[dict[str, Any]]:
     ]
 
 
-def default_in_words(found: Mapping[str, Any]) -> str:
+def default_text(found: Mapping[str, Any]) -> str:
     """Describe the default of a parameter listed by :func:`options_of`."""
     return "required" if found["required"] else f"default {found['default']!r}"
 
@@ -81,20 +81,20 @@ def _document(made: Any) -> None:
     if made.__doc__ is None:  # python -OO
         return
     lines = [
-        f"    {found['name']}: {found['meaning'] or 'no meaning given'} ({default_in_words(found)})"
-        for found in parameters_of(made)
+        f"    {found['name']}: {found['meaning'] or 'no meaning given'} ({default_text(found)})"
+        for found in list_parameters(made)
     ]
     if lines:
-        summary = inspect.cleandoc(made.__doc__.partition(OPTIONS)[0])
-        made.__doc__ = summary + OPTIONS + "\n".join(lines)
+        summary = inspect.cleandoc(made.__doc__.partition(PARAMETERS_HEADING)[0])
+        made.__doc__ = summary + PARAMETERS_HEADING + "\n".join(lines)
 
 
-def hint(name: str, known: list[str]) -> str:
+def suggest_parameter(name: str, known: list[str]) -> str:
     """The same for options, which other libraries may call something else."""
-    return known_elsewhere(name, known) or near_miss(name, known)
+    return known_elsewhere(name, known) or suggest_name(name, known)
 
 
-def near_miss(name: str, known: list[str]) -> str:
+def suggest_name(name: str, known: list[str]) -> str:
     """', did you mean …?' where some known names begin so, or one of them is close."""
     begin_so = [one for one in known if name and one.startswith(name)]
     meant = begin_so or difflib.get_close_matches(name, known, n=1)
@@ -142,7 +142,7 @@ class Config(metaclass=ConfigType):
 
     def to_dict(self) -> dict[str, object]:
         """Plain data: the kind and every argument, ready for TOML or JSON."""
-        result: dict[str, object] = {"kind": written_kind(type(self))}
+        result: dict[str, object] = {"kind": qualified_kind(type(self))}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if not (field.metadata.get("hidden") and value == field.default):
@@ -156,12 +156,12 @@ class Config(metaclass=ConfigType):
             raise ValueError(f"{cls.__name__}: must be a table with a kind, got {data!r}")
         data = dict(data)
         name = data.pop("kind", getattr(cls, "kind", None))
-        found = kind_named(name, trust=trust)
+        found = find_kind(name, trust=trust)
         if not issubclass(found, cls):
             raise ValueError(f"kind: {name!r} is not a {cls.__name__}")
         module = found.module_in(data)
         if module is not None and not trust and module not in sys.modules:
-            raise ValueError(f"{found.__name__}: {needs_trust(f'the module {module!r}')}")
+            raise ValueError(f"{found.__name__}: {trust_message(f'the module {module!r}')}")
         preset = data.pop("preset", None)
         make: Any = found if preset is None else found.preset(preset)
         return make(**{key: _described(item, trust) for key, item in data.items()})
@@ -224,20 +224,20 @@ def _ours(described: type) -> bool:
     return described.__module__.startswith("expectant.")
 
 
-def kinds_in(thing: object) -> Iterator[type]:
+def nested_classes(thing: object) -> Iterator[type]:
     """The classes of a description, and of all that are in it; else none."""
     if isinstance(thing, Config):
         yield type(thing)
         for inner in vars(thing).values():
-            yield from kinds_in(inner)
+            yield from nested_classes(inner)
     elif isinstance(thing, tuple):
         for inner in thing:
-            yield from kinds_in(inner)
+            yield from nested_classes(inner)
 
 
-def all_ours(*described: object) -> bool:
+def is_all_builtin(*described: object) -> bool:
     """Whether descriptions, and those in them, are all the package's own."""
-    return all(_ours(kind) for thing in described for kind in kinds_in(thing))
+    return all(_ours(kind) for thing in described for kind in nested_classes(thing))
 
 
 def snake_case(name: str) -> str:
@@ -245,7 +245,7 @@ def snake_case(name: str) -> str:
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", name)).lower()
 
 
-def written_kind(found: type[Config]) -> str:
+def qualified_kind(found: type[Config]) -> str:
     """The name of a kind in data: where to import it, if it is somebody's own and can be.
 
     A name that was chosen by :func:`register` is kept.
@@ -257,7 +257,7 @@ def written_kind(found: type[Config]) -> str:
     return f"{module}:{found.__qualname__}"
 
 
-def needs_trust(what: str) -> str:
+def trust_message(what: str) -> str:
     """The sentence about what data name and nobody has said to be trusted."""
     return (
         f"names {what}, which would be imported and run; pass trust=True (command line: --trust) "
@@ -265,23 +265,23 @@ def needs_trust(what: str) -> str:
     )
 
 
-def names_modules(data: object) -> bool:
+def needs_trust(data: object) -> bool:
     """Whether data, as ``to_dict`` makes them, name code that is imported only where trusted."""
     if isinstance(data, list | tuple):
-        return any(map(names_modules, data))
+        return any(map(needs_trust, data))
     if not isinstance(data, Mapping):
         return False
     kind = data.get("kind")
     if isinstance(kind, str) and (":" in kind or _module_beside(kind, data)):
         return True
-    return any(map(names_modules, data.values()))
+    return any(map(needs_trust, data.values()))
 
 
 def _module_beside(kind: str, data: Mapping[str, object]) -> bool:
     return kind in KINDS and KINDS[kind].module_in(dict(data)) is not None
 
 
-def kind_named(name: object, *, trust: bool = False) -> type[Config]:
+def find_kind(name: object, *, trust: bool = False) -> type[Config]:
     """The class that a ``kind`` stands for: its name, or where it is, "module:Class".
 
     Only with ``trust`` a module that this process has not imported yet is imported.
@@ -289,11 +289,11 @@ def kind_named(name: object, *, trust: bool = False) -> type[Config]:
     if isinstance(name, str) and ":" in name:
         return _located(name, trust)
     if name not in KINDS:
-        raise ValueError(f"kind: unknown {name!r}" + near_miss(str(name), sorted(KINDS)))
+        raise ValueError(f"kind: unknown {name!r}" + suggest_name(str(name), sorted(KINDS)))
     return KINDS[name]
 
 
-def look_here_too() -> None:
+def allow_local_imports() -> None:
     """Let modules in the working directory be imported."""
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
@@ -303,9 +303,9 @@ def _located(name: str, trust: bool) -> type[Config]:
     """The description at "module:Class"; modules are looked for in the working directory too."""
     module, _, attribute = name.partition(":")
     if trust:
-        look_here_too()
+        allow_local_imports()
     elif module not in sys.modules:
-        raise ValueError(f"kind: {needs_trust(f'the class {name!r}')}")
+        raise ValueError(f"kind: {trust_message(f'the class {name!r}')}")
     try:
         found = getattr(
             importlib.import_module(module) if trust else sys.modules[module], attribute
@@ -369,7 +369,8 @@ def _checked_init(
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name, given in kwargs.items():
             if name not in known and not takes_any:
-                raise ValueError(f"{owner}: unknown parameter {name}={given!r}" + hint(name, known))
+                suggestion = suggest_parameter(name, known)
+                raise ValueError(f"{owner}: unknown parameter {name}={given!r}{suggestion}")
         missing = [name for name in required[len(args) :] if name not in kwargs]
         if missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")

@@ -37,12 +37,12 @@ class Verb(Protocol[Answer_co]):
 VERBS: list[Verb[object]] = []
 FUNCTIONS: list[Callable[..., object]] = []
 
-Watcher = Callable[[Verb[object], Callable[..., object], object, tuple[object, ...]], object]
-_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+Interceptor = Callable[[Verb[object], Callable[..., object], object, tuple[object, ...]], object]
+_watcher: ContextVar[Interceptor | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
+def intercept_calls(watcher: Interceptor) -> Iterator[None]:
     """Let a function make every call of a verb, in plain Python, within this context."""
     token = _watcher.set(watcher)
     try:

@@ -37,15 +37,15 @@ def _homes() -> tuple[str, tuple[str, ...]]:
     return str(Path(__file__).parents[1]) + os.sep, tuple(path + os.sep for path in paths)
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error in one line: its kind, what it says and, if it is a user's own, file and line."""
     if isinstance(error, EnvError):  # which says all of that itself
         return str(error)
-    text, place = f"{type(error).__name__}: {error}", own_place(error)
+    text, place = f"{type(error).__name__}: {error}", user_location(error)
     return text if place is None or place in text else f"{text} ({place})"
 
 
-def own_place(error: BaseException) -> str | None:
+def user_location(error: BaseException) -> str | None:
     """Return file and line of the innermost user code that the package has called.
 
     The error itself may have been raised further in, by a library or by the package. Code without
@@ -68,6 +68,6 @@ def own_place(error: BaseException) -> str | None:
     return found or without_file
 
 
-def is_ours(thing: Any) -> bool:
+def is_builtin(thing: Any) -> bool:
     """Whether a class or function is the package's own."""
     return str(thing.__module__).partition(".")[0] == "expectant"

@@ -60,7 +60,7 @@ def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{_cells('th', heads)}</tr></thead><tbody>{written}</tbody></table>"
 
 
-def paragraph(text: str) -> str:
+def html_paragraph(text: str) -> str:
     """A line under a table in a notebook."""
     return f"<p>{html.escape(text)}</p>"
 
@@ -75,7 +75,7 @@ def _cells(tag: str, row: Sequence[str]) -> str:
 FEW = 4  # numbers of an array that are shown
 
 
-def in_brief(thing: Any) -> str:
+def short_repr(thing: Any) -> str:
     """A named tuple in one line: small numbers as they are, large arrays by their shape."""
     facts = [f"{name} {_shown(getattr(thing, name))}" for name in thing._fields]
     return f"{type(thing).__name__}({', '.join(facts)})"

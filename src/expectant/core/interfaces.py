@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from expectant.core.config import Config, all_ours, parameter
+from expectant.core.config import Config, is_all_builtin, parameter
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, between, either, number, one_of, whole
 
@@ -37,10 +37,10 @@ __all__ = [
     "ReferenceValues",
     "Shape",
     "Values",
-    "build_agent_checked",
+    "build_checked_agent",
     "constant_weights",
-    "model_fits",
-    "narrowest",
+    "model_fits_parameter",
+    "smallest_int_type",
 ]
 
 
@@ -121,13 +121,13 @@ class ReferenceValues(NamedTuple):
 class ExternalEnv(Protocol):
     """What runs outside compiled code: observations into an array, numbers of actions out.
 
-    ``asked`` is what ``env`` has not answered yet, in step ``taken`` of ``episode`` of its ``run``.
+    ``pending_call`` is the name of the method of ``env`` that has not returned yet, or empty.
     """
 
     run: int
-    asked: str
+    pending_call: str
     episode: int
-    taken: int
+    steps_taken: int
 
     @property
     def env(self) -> object: ...
@@ -141,7 +141,7 @@ class ExternalEnv(Protocol):
     def close(self) -> None: ...
 
 
-def narrowest(highest: int) -> type[np.signedinteger]:
+def smallest_int_type(highest: int) -> type[np.signedinteger]:
     """The smallest whole numbers that reach as far."""
     kinds = (np.int8, np.int16, np.int32)
     return next((kind for kind in kinds if highest <= np.iinfo(kind).max), np.int64)
@@ -172,7 +172,7 @@ class Buildable(Config, abstract=True):
 
     memory_advice: ClassVar[str] = "fewer features"
 
-    def lacking(self, method: str) -> NotImplementedError:
+    def missing_method(self, method: str) -> NotImplementedError:
         """What is raised where a class does not define what its kind must have."""
         own = [name for name in vars(type(self)) if not name.startswith("_")]
         said = f"{type(self).__name__} must define {method}, see docs/own-parts.md"
@@ -248,7 +248,7 @@ class Domain(Buildable, abstract=True):
 
     @property
     def actions(self) -> int:
-        raise self.lacking("actions")
+        raise self.missing_method("actions")
 
     @property
     def states(self) -> int | None:
@@ -284,7 +284,7 @@ class Domain(Buildable, abstract=True):
 
     def build(self, rng: np.random.Generator) -> object:
         """The part that compiled code steps through, made for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
 
 class Features(Buildable, abstract=True):
@@ -292,11 +292,11 @@ class Features(Buildable, abstract=True):
 
     def shape(self, domain: Domain) -> Shape:
         """The shape of its feature vectors on a domain."""
-        raise self.lacking("shape")
+        raise self.missing_method("shape")
 
     def build(self, domain: Domain, rng: np.random.Generator) -> object:
         """The part that compiled code encodes with, made for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
 
 class Model(Buildable, abstract=True):
@@ -321,14 +321,14 @@ class Model(Buildable, abstract=True):
 
     def build(self, context: BuildContext) -> object:
         """Build the part that compiled code plans with, for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
     def bind(self, part: object, weights: np.ndarray, discount: float) -> object:
         """Tell the part which weights (D,) the agent looks ahead with; most models ignore it."""
         return part
 
 
-def model_fits() -> Any:
+def model_fits_parameter() -> Any:
     """The parameter ``model_fits`` of backup distributions that store transitions."""
     return parameter(
         either(whole(0), one_of("planning_steps")),
@@ -357,7 +357,7 @@ class Backups(Buildable, abstract=True):
 
     def build(self, context: BuildContext) -> object:
         """The part that compiled code draws from, made for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
     @property
     def fits(self) -> int | str:
@@ -387,7 +387,7 @@ class Values(Buildable, abstract=True):
 
     def build(self, context: BuildContext) -> object:
         """The part that compiled code values states with, made for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
 
 class Option(Buildable, abstract=True):
@@ -413,7 +413,7 @@ class Option(Buildable, abstract=True):
 
     def build(self, context: BuildContext) -> object:
         """The part that compiled code follows, made for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
 
 class Agent(Buildable, abstract=True):
@@ -450,7 +450,7 @@ class Agent(Buildable, abstract=True):
 
     def build(self, context: BuildContext) -> object:
         """The part that compiled code runs, made for one run."""
-        raise self.lacking("build")
+        raise self.missing_method("build")
 
     def augmented_actions(self, context: BuildContext) -> BuildContext:
         """The site that it chooses at: where it has options, they count as further actions."""
@@ -470,9 +470,9 @@ class Agent(Buildable, abstract=True):
         return np.repeat(self.state_weights(context)[None], context.actions, axis=0)
 
 
-def build_agent_checked(agent: Agent, context: BuildContext) -> object:
+def build_checked_agent(agent: Agent, context: BuildContext) -> object:
     """Equip an agent; refuse a parameter that a user's own agent inherits and never reads."""
-    if all_ours(agent):
+    if is_all_builtin(agent):
         return agent.build_agent(context)
     cls: Any = type(agent)
     read: set[str] = set()

@@ -49,9 +49,9 @@ class Budget:
         self.claimed += size
         if size > self.largest:
             self.largest, self.owner = size, _component(sys._getframe())
-        limit = limit_for(self.claimed) if self.limit is None else self.limit
+        limit = memory_limit(self.claimed) if self.limit is None else self.limit
         if self.claimed > limit:
-            raise TooLargeError(refusal(self.claimed, limit, self.largest, self.owner))
+            raise TooLargeError(too_large_message(self.claimed, limit, self.largest, self.owner))
 
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -90,13 +90,11 @@ def _claim_array(shape: Size, dtype: DTypeLike) -> None:
         claim(size)
 
 
-def refusal(needed: int, free: float, largest: int, owner: Any) -> str:
+def too_large_message(needed: int, free: float, largest: int, owner: Any) -> str:
     """Say what is needed, for which component most of it, and what would fit."""
-    what = f", {size_in_words(largest)} of it for {type(owner).__name__}" if owner else ""
+    what = f", {size_text(largest)} of it for {type(owner).__name__}" if owner else ""
     advice = getattr(owner, "memory_advice", "something smaller")
-    return (
-        f"needs {size_in_words(needed)} or more{what}; {size_in_words(free)} are free: use {advice}"
-    )
+    return f"needs {size_text(needed)} or more{what}; {size_text(free)} are free: use {advice}"
 
 
 def innermost_component(error: BaseException) -> Any:
@@ -116,7 +114,7 @@ def _component(frame: FrameType | None) -> Any:
     return None
 
 
-def size_in_words(size: float) -> str:
+def size_text(size: float) -> str:
     """Write a number of bytes in three digits and a unit."""
     units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"]
     while size >= 999.5 and len(units) > 1:
@@ -127,15 +125,15 @@ def size_in_words(size: float) -> str:
 # ------------------------------------------------------------------------------- available
 
 
-def limit_for(size: int) -> float:
+def memory_limit(size: int) -> float:
     """Return how much may be allocated; unlimited if ``size`` is small and no limit is given."""
-    given = given_memory()
+    given = configured_limit()
     if given is not None:
         return given
     return available_memory() if size > ALWAYS_FREE else math.inf
 
 
-def given_memory() -> int | None:
+def configured_limit() -> int | None:
     """Return the limit in $EXPECTANT_MEMORY, for systems that report a wrong one; None if unset."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:

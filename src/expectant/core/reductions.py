@@ -16,7 +16,7 @@ import numpy as np
 LANES = 8
 
 
-def padded(size: int) -> int:
+def padded_size(size: int) -> int:
     """``size`` rounded up to a whole number of lanes (D in docstrings)."""
     return -(-size // LANES) * LANES
 

@@ -53,12 +53,12 @@ class Streams:
     def address(self) -> int:
         """Where the addresses of those for compiled code are, each of a ``bitgen_t`` of NumPy."""
         if self._passed is None:
-            named = self.named()
+            named = self.by_name()
             found = (named[name].bit_generator.capsule for name in self.PASSED)
             self._passed = np.array([_pointer(capsule, b"BitGenerator") for capsule in found])
         return int(self._passed.ctypes.data)
 
-    def named(self) -> dict[str, np.random.Generator]:
+    def by_name(self) -> dict[str, np.random.Generator]:
         """All of them by their names."""
         return {
             "world": self.world,
@@ -69,7 +69,7 @@ class Streams:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies have addresses of their own."""
-        return Streams, tuple(self.named().values())
+        return Streams, tuple(self.by_name().values())
 
 
 class PCG64(np.random.PCG64):
@@ -82,7 +82,7 @@ class PCG64(np.random.PCG64):
     __slots__ = tuple(f"_room_{word}" for word in range(16))
 
 
-def sequence(seed: int, run: int, *stream: int) -> np.random.SeedSequence:
+def seed_sequence(seed: int, run: int, *stream: int) -> np.random.SeedSequence:
     """The sequence of a run of a seed, or of another stream (from 1) that goes with it."""
     if seed < WORD and run < WORD:
         return np.random.SeedSequence((seed, run, *stream))
@@ -92,10 +92,10 @@ def sequence(seed: int, run: int, *stream: int) -> np.random.SeedSequence:
 
 def generator(seed: int, run: int, *stream: int) -> np.random.Generator:
     """The random numbers of a run, or of another stream that goes with it."""
-    return np.random.Generator(PCG64(sequence(seed, run, *stream)))
+    return np.random.Generator(PCG64(seed_sequence(seed, run, *stream)))
 
 
-def streams_of(seed: int, run: int) -> Streams:
+def run_streams(seed: int, run: int) -> Streams:
     """All generators of a run."""
     world, acting, planning = (generator(seed, run, part) for part in (WORLD, ACTING, PLANNING))
     return Streams(world, acting, planning, generator(seed, run))
@@ -108,6 +108,6 @@ def evaluation_streams(seed: int, run: int) -> Streams:
     return Streams(world, acting, planning, building)
 
 
-def one_word(seed: int) -> int:
+def to_32_bits(seed: int) -> int:
     """A seed for libraries that take only small ones; a small one is taken as it is."""
-    return seed if seed < WORD else int(sequence(seed, 0).generate_state(1)[0])
+    return seed if seed < WORD else int(seed_sequence(seed, 0).generate_state(1)[0])

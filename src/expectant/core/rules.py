@@ -44,9 +44,9 @@ class Rule(Generic[Plain_co]):
         except TooLargeError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{owner}: {argument} {self.broken(value, error)}") from None
+            raise ValueError(f"{owner}: {argument} {self.violation(value, error)}") from None
 
-    def broken(self, value: object, error: Exception) -> str:
+    def violation(self, value: object, error: Exception) -> str:
         """What a value should have been, after ``convert`` has raised an error."""
         limit = f" (at most {error})" if isinstance(error, AboveLimitError) else ""
         return f"must be {self.text}{limit}, got {_shown(value)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.core.vectors import add, dot, greatest, state_value
+from expectant.core.vectors import add, dot, max_action_value, state_value
 from expectant.core.verbs import (
     adapt,
     add_expected,
@@ -35,6 +35,7 @@ __all__ = [
     "displacement",
     "enter_trace",
     "entropy_of",
+    "epsilon_greedy_value",
     "expected_sarsa",
     "follow_trace",
     "follow_traces",
@@ -51,7 +52,6 @@ __all__ = [
     "rvi_q_learning",
     "sarsa",
     "sarsa_lambda",
-    "soft_outlook",
     "softmax",
     "td_target",
     "true_online_sarsa",
@@ -102,7 +102,7 @@ def td_target(weights, transition, discount):
 @function
 def q_target(weights, transition, discount):
     """R + γ max_a' q̂(s', a'), weights (A, D)."""
-    future = greatest(weights, transition.next_state)
+    future = max_action_value(weights, transition.next_state)
     return transition.reward + discount * transition.alive * future
 
 
@@ -138,7 +138,7 @@ def levi_choice(model, state, actions, weights, discount):
 @function
 def softmax(policy, state, probabilities):
     """π_θ(a | s) ∝ exp(θ_aᵀ s), written into ``probabilities`` (A,)."""
-    top = greatest(policy, state)
+    top = max_action_value(policy, state)
     total = 0.0
     for action in range(policy.shape[0]):
         probabilities[action] = math.exp(dot(state, policy[action]) - top)
@@ -182,18 +182,18 @@ def sarsa(weights, transition, next_action, discount, step):
 
 
 @function
-def soft_outlook(weights, state, epsilon):
+def epsilon_greedy_value(weights, state, epsilon):
     """Σ_a π(a | s) w_aᵀ s of the ε-greedy policy π."""
     mean = 0.0
     for action in range(weights.shape[0]):
         mean += dot(state, weights[action]) / weights.shape[0]
-    return (1.0 - epsilon) * greatest(weights, state) + epsilon * mean
+    return (1.0 - epsilon) * max_action_value(weights, state) + epsilon * mean
 
 
 @function
 def expected_sarsa(weights, transition, epsilon, discount, step):
     """Expected Sarsa (van Seijen et al. 2009; S&B eq. 6.9) for the ε-greedy policy."""
-    future = soft_outlook(weights, transition.next_state, epsilon)
+    future = epsilon_greedy_value(weights, transition.next_state, epsilon)
     target = transition.reward + discount * transition.alive * future
     return move_row(weights, transition.state, target, step, transition.action)
 
@@ -266,7 +266,7 @@ def true_online_sarsa(
 @function
 def rvi_q_learning(weights, transition, reference, step):
     """RVI Q-learning (Abounadi, Bertsekas & Borkar 2001), given f(Q) of the relative values."""
-    future = transition.alive * greatest(weights, transition.next_state)
+    future = transition.alive * max_action_value(weights, transition.next_state)
     target = transition.reward - reference + future
     return move_row(weights, transition.state, target, step, transition.action)
 

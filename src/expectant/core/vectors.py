@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.interfaces import Shape, narrowest
+from expectant.core.interfaces import Shape, smallest_int_type
 from expectant.core.memory import full, zeros
 from expectant.core.reductions import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
 from expectant.core.verbs import (
@@ -41,7 +41,7 @@ __all__ = [
     "dot",
     "empty_state",
     "empty_table",
-    "greatest",
+    "max_action_value",
     "state_value",
 ]
 
@@ -103,7 +103,7 @@ def empty_table(shape: Shape, rows: int, state_indices: int = SOME) -> BinaryTab
     Long tables do not fit into a processor's cache, so their numbers are as narrow as can be; of
     one kind, as every kind is compiled by itself.
     """
-    kind = narrowest(max(shape.size, state_indices) - 1)
+    kind = smallest_int_type(max(shape.size, state_indices) - 1)
     active, numbers = zeros((rows, shape.active), kind), full(rows, -1, kind)
     if shape.weighted:
         return WeightedTable(active, zeros((rows, shape.active)), numbers)
@@ -128,7 +128,7 @@ def dot(state, weights):
 
 
 @function
-def greatest(weights, state):
+def max_action_value(weights, state):
     """max_a w_aᵀ s."""
     best = -math.inf
     for action in range(weights.shape[0]):
@@ -146,7 +146,7 @@ def state_value(weights, state):
     """
     if weights.ndim == 1:  # decided when it is compiled
         return dot(state, weights)
-    return greatest(weights, state)
+    return max_action_value(weights, state)
 
 
 @function

@@ -12,11 +12,11 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from expectant.core.config import look_here_too, parameter
-from expectant.core.errors import EnvError, own_place, told
-from expectant.core.extras import need
+from expectant.core.config import allow_local_imports, parameter
+from expectant.core.errors import EnvError, describe_error, user_location
+from expectant.core.extras import require_extra
 from expectant.core.interfaces import Domain
-from expectant.core.rng import ENVIRONMENT, sequence
+from expectant.core.rng import ENVIRONMENT, seed_sequence
 from expectant.core.rules import Rule, flag, or_none
 from expectant.domains.external import (
     ExternalPart,
@@ -161,18 +161,20 @@ class Gym(Domain):
                 ) from None
         if callable(self.environment):
             return self.environment(**self.options)
-        need("Gym", "gym")
+        require_extra("Gym", "gym")
         import gymnasium
 
         name, options = str(self.environment), dict[str, Any](self.options)
         if _module_of(name) is not None:
-            look_here_too()
+            allow_local_imports()
             own = _class_at(name)
             if own is not None:
                 try:
                     return own(**options)
                 except Exception as error:  # whatever it raises
-                    raise ValueError(f"Gym: cannot make {self!r}: {told(error)}") from error
+                    raise ValueError(
+                        f"Gym: cannot make {self!r}: {describe_error(error)}"
+                    ) from error
         try:
             return gymnasium.make(name, **options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
@@ -238,7 +240,7 @@ class Gym(Domain):
         try:
             return GymRun(self.make(), observation_spec, seed, run)
         except Exception as error:  # whatever it raises, though one could be made before
-            raise EnvError(f"{told(error)}, in making {self!r} for run {run}") from error
+            raise EnvError(f"{describe_error(error)}, in making {self!r} for run {run}") from error
 
 
 class GymRun:
@@ -254,14 +256,14 @@ class GymRun:
         self.observation_spec = observation_spec
         self.run = run
         self.first_action = int(getattr(env.action_space, "start", 0))
-        words = sequence(seed, run, ENVIRONMENT).generate_state(1)
+        words = seed_sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
-        self.asked, self.episode, self.taken = "", -1, 0
+        self.pending_call, self.episode, self.steps_taken = "", -1, 0
 
     def reset(self, received: np.ndarray) -> None:
         """Begin an episode; the first one is given the seed."""
         seed, self.seed = self.seed, None
-        self.asked, self.episode, self.taken = "reset", self.episode + 1, 0
+        self.pending_call, self.episode, self.steps_taken = "reset", self.episode + 1, 0
         try:
             answer = self.env.reset(seed=seed)
             if not (isinstance(answer, tuple) and len(answer) == 2):
@@ -269,12 +271,12 @@ class GymRun:
             self.observation_spec.convert(answer[0], received)
         except Exception as error:  # whatever it raises
             raise self._explained(error) from error
-        self.asked = ""
+        self.pending_call = ""
 
     def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
         """(reward, terminated, truncated)."""
-        self.taken += 1
-        self.asked = "step"
+        self.steps_taken += 1
+        self.pending_call = "step"
         try:
             answer = self.env.step(action + self.first_action)
             if not (isinstance(answer, tuple) and len(answer) == 5):
@@ -287,14 +289,15 @@ class GymRun:
             reward, ends, cut = finite_reward(given), bool(terminated), bool(truncated)
         except Exception as error:  # whatever it raises
             raise self._explained(error) from error
-        self.asked = ""
+        self.pending_call = ""
         return reward, ends, cut
 
     def _explained(self, error: Exception) -> EnvError:
         """The same, and where it was when something went wrong in an environment."""
-        ours = isinstance(error, ValueError | TypeError) and own_place(error) is None
-        place = f"in {self.asked} of run {self.run}, episode {self.episode}, step {self.taken}"
-        return EnvError(f"{error if ours else told(error)}, {place} of {self.env}")
+        ours = isinstance(error, ValueError | TypeError) and user_location(error) is None
+        place = f"in {self.pending_call} of run {self.run}, episode {self.episode}"
+        reason = error if ours else describe_error(error)
+        return EnvError(f"{reason}, {place}, step {self.steps_taken} of {self.env}")
 
     def close(self) -> None:
         self.env.close()

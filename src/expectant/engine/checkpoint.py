@@ -99,12 +99,12 @@ def restore(run: Any, arrays: Arrays) -> Any:
 
 def states_of(streams: Streams) -> dict[str, Any]:
     """Return the state of every stream, by its name."""
-    return {name: rng.bit_generator.state for name, rng in streams.named().items()}
+    return {name: rng.bit_generator.state for name, rng in streams.by_name().items()}
 
 
 def set_states(streams: Streams, states: Mapping[str, Any]) -> None:
     """Let streams go on where those of a file were."""
-    for name, rng in streams.named().items():
+    for name, rng in streams.by_name().items():
         rng.bit_generator.state = states[name]
 
 

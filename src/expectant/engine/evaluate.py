@@ -19,8 +19,15 @@ from expectant.core import formatting as tables
 from expectant.core import tree
 from expectant.core.dispatch import unowned
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter, reporter
-from expectant.core.rng import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
+from expectant.core.progress import Reporter, make_reporter
+from expectant.core.rng import (
+    EVALUATION,
+    SEED,
+    Streams,
+    evaluation_streams,
+    generator,
+    seed_sequence,
+)
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import begin, function, observation, preference, reset, step, truncated
 from expectant.domains.external import GymSource
@@ -238,7 +245,7 @@ def evaluate(
     setup = Setup(
         where, what.features, what.agent, episodes=episodes, step_limit=step_limit, seed=seed
     )
-    show, start = reporter(progress), time.perf_counter()
+    show, start = make_reporter(progress), time.perf_counter()
     if compiled is None and isinstance(learned, Learner):
         compiled = learned._compiled
     returns, lengths = _evaluated(
@@ -271,7 +278,7 @@ def _evaluated(
         return run.returns, run.lengths
 
     count, found = len(what.runs), dict[int, tuple[np.ndarray, np.ndarray]]()
-    with show.running(name) as tell:
+    with show.progress(name) as tell:
         for batch in run_on_threads(one, range(count), min(threads, count), control):
             found.update({ended.item: ended.result() for ended in batch})
             tell(len(found) / count)
@@ -286,7 +293,7 @@ def _performed(
     if not setup.domain.external:
         return advance(kernel, run, setup.budget(), streams, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
-    words = sequence(setup.seed, EVALUATION).generate_state(1)
+    words = seed_sequence(setup.seed, EVALUATION).generate_state(1)
     world = setup.domain.make_env(int(words[0]), number)
     try:
         status = perform_outside(kernel, world, run, setup.budget(), streams.acting, control)

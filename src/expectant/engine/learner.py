@@ -18,7 +18,7 @@ from expectant.checks.dry_run import dry_run
 from expectant.core import tree
 from expectant.core.interfaces import Agent, Features
 from expectant.core.memory import ALWAYS_FREE, budget
-from expectant.core.progress import Reporter, reporter
+from expectant.core.progress import Reporter, make_reporter
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.vectors import Binary, Weighted, state_value
@@ -114,7 +114,7 @@ class Learner:
         plans = getattr(agent, "planning_steps", 0) > 0
         self._plans = self._compiled and plans
         self._is_long = self._plans  # the next step, as far as can be told from the last
-        self._show = reporter(progress)
+        self._show = make_reporter(progress)
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
         self._run: Run | None = None

@@ -13,9 +13,9 @@ from expectant.core.memory import (
     TooLargeError,
     budget,
     innermost_component,
-    limit_for,
-    refusal,
-    size_in_words,
+    memory_limit,
+    size_text,
+    too_large_message,
 )
 from expectant.core.progress import say
 from expectant.engine.loop import Run
@@ -44,7 +44,7 @@ def refusing(setup: Setup) -> Iterator[None]:
         if "size" in vars(setup):
             yield
         else:
-            vars(setup)["limit"] = limit_for(ALWAYS_FREE + 1)
+            vars(setup)["limit"] = memory_limit(ALWAYS_FREE + 1)
             with budget(vars(setup)["limit"]):
                 yield
     except TooLargeError as error:
@@ -66,7 +66,7 @@ def measure(setup: Setup, run: Run) -> None:
     total, shared = tree.total_bytes(run), tree.total_bytes(run.domain)
     limit = vars(setup).pop("limit")
     if total > limit:
-        raise TooLargeError(f"{owner(setup)}: {refusal(total, limit, 0, None)}")
+        raise TooLargeError(f"{owner(setup)}: {too_large_message(total, limit, 0, None)}")
     records = tree.total_bytes((run.returns, run.lengths, run.rewards))
     vars(setup)["size"] = RunSize(shared, total - shared, records)
 
@@ -88,19 +88,19 @@ def count_fitting_threads(setup: Setup, runs: int, threads: int, keep: bool = Fa
         gathered = runs * size.records if runs > 1 else 0
         return size.shared + at_once * size.own + (runs - at_once) * left + gathered
 
-    free = limit_for(peak(most))
+    free = memory_limit(peak(most))
     fitting = [count for count in range(1, most + 1) if peak(count) <= free]
     if not fitting:
         reason = ", because keep_agents=True keeps every run" if keep else ""
         advice = "keep_agents=False or fewer runs" if keep else "fewer runs, episodes or bins"
         raise TooLargeError(
-            f"{owner(setup)}: {runs} runs need {size_in_words(peak(1))}{reason}; "
-            f"{size_in_words(free)} are free: use {advice}"
+            f"{owner(setup)}: {runs} runs need {size_text(peak(1))}{reason}; "
+            f"{size_text(free)} are free: use {advice}"
         )
     if fitting[-1] < most:
         say(
             f"{owner(setup)}: {fitting[-1]} at once instead of {most}, because a run needs "
-            f"{size_in_words(size.shared + size.own)} and {size_in_words(free)} are free"
+            f"{size_text(size.shared + size.own)} and {size_text(free)} are free"
         )
     return fitting[-1]
 
@@ -109,7 +109,7 @@ class MemoryPool:
     """Memory that runs of several setups share: a run waits until there is enough for it."""
 
     def __init__(self) -> None:
-        self.free = limit_for(ALWAYS_FREE + 1)
+        self.free = memory_limit(ALWAYS_FREE + 1)
         self.taken = 0
         self.said = False
         self.left = threading.Condition()
@@ -124,7 +124,7 @@ class MemoryPool:
                 self.said = True
                 say(
                     f"{owner(setup)}: waits for other runs to end, because a run needs "
-                    f"{size_in_words(size)} and {size_in_words(self.free)} were free at the start"
+                    f"{size_text(size)} and {size_text(self.free)} were free at the start"
                 )
             self.left.wait_for(lambda: self._fits(size))
             self.taken += size

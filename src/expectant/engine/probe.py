@@ -20,7 +20,7 @@ from expectant.core import tree
 from expectant.core.dispatch import unowned
 from expectant.core.memory import zeros
 from expectant.core.progress import Reporter
-from expectant.core.reductions import padded
+from expectant.core.reductions import padded_size
 from expectant.core.vectors import Binary, Weighted, add, state_value
 from expectant.core.verbs import (
     backed_up_value,
@@ -229,7 +229,7 @@ def _questions(
     measures: np.ndarray | None = None,
     action: int = -1,
 ) -> Questions:
-    nothing = np.zeros(padded(subject.ranges.features))
+    nothing = np.zeros(padded_size(subject.ranges.features))
     measures = np.zeros((0, nothing.size)) if measures is None else measures
     model, weights = _model_of(subject.agent), _weights_of(subject, "values" in asked)
     answers = _sheet(subject.ranges, len(states.state_indices), asked, len(measures))

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from expectant.core.config import Config, hint
+from expectant.core.config import Config, suggest_parameter
 from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter, Silent, reporter, say
+from expectant.core.progress import Reporter, Silent, make_reporter, say
 from expectant.core.rng import SEED, Streams
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import count_evicted
@@ -55,7 +55,7 @@ def hint_unknown_arguments(
         for name, value in kwargs.items():
             if name not in known:
                 text = f"{function.__name__}: unknown argument {name}={value!r}"
-                raise TypeError(text + hint(name, known))
+                raise TypeError(text + suggest_parameter(name, known))
         return function(*args, **kwargs)
 
     return call
@@ -123,7 +123,7 @@ def run(
     )
     name = f"{type(agent).__name__} in {domain.display_name}"
     start = time.perf_counter()
-    show, at_once = reporter(progress), min(threads or core_count(), runs)
+    show, at_once = make_reporter(progress), min(threads or core_count(), runs)
     source, failures = Runs(setup, compiled, keep_agents), Failures()
     with Processes() as processes:
         if domain.external and at_once > 1:
@@ -178,7 +178,7 @@ def compile_agents(
             orders = [
                 CompileOrder(compile_loop, setup, name=name) for name, setup in setups.items()
             ]
-    compile_ahead(orders, reporter(progress))
+    compile_ahead(orders, make_reporter(progress))
 
 
 def _check_parts(domain: Any, features: Any, agent: Any) -> None:
@@ -311,7 +311,7 @@ def _run_all(
 
     finished: dict[int, Finished] = {}
     work = partial(failures.pass_by, one)
-    with show.running(name) as tell:
+    with show.progress(name) as tell:
         for batch in run_on_threads(work, numbers, threads, control):
             for ended in batch:
                 found = ended.result()

@@ -11,12 +11,12 @@ import numpy as np
 
 from expectant.checks.dry_run import check_counts, dry_run
 from expectant.core import tree
-from expectant.core.config import all_ours
-from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_agent_checked
+from expectant.core.config import is_all_builtin
+from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_checked_agent
 from expectant.core.memory import full, zeros
 from expectant.core.progress import Reporter, say
-from expectant.core.reductions import padded
-from expectant.core.rng import Streams, streams_of
+from expectant.core.reductions import padded_size
+from expectant.core.rng import Streams, run_streams
 from expectant.core.vectors import empty_state
 from expectant.engine.driver import new_control
 from expectant.engine.gym_loop import first_response, respond, responder
@@ -82,13 +82,13 @@ class Setup:
         return run, streams
 
     def _build(self, number: int, control: np.ndarray | None) -> tuple[Run, Streams]:
-        drawn, own = streams_of(self.seed, number), self.for_run(number)
+        drawn, own = run_streams(self.seed, number), self.for_run(number)
         features_part = own.features.build(own.domain, drawn.building)
         domain_part = own.domain.build(drawn.building)
         shape = own.features.shape(own.domain)
         context = BuildContext(
             shape=shape,
-            width=padded(shape.size),
+            width=padded_size(shape.size),
             actions=own.domain.actions,
             domain=own.domain,
             domain_part=domain_part,
@@ -100,7 +100,7 @@ class Setup:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=(build_agent_checked if self.strict else type(self.agent).build_agent)(
+            agent=(build_checked_agent if self.strict else type(self.agent).build_agent)(
                 self.agent, context
             ),
             state=empty_state(context.shape),
@@ -168,7 +168,7 @@ def has_fixed_types(setup: Setup) -> bool:
     Others may build arrays of one type in one run and of another in the next. Passing another type
     to an entry point of compiled code is undefined behaviour.
     """
-    return all_ours(setup.domain, setup.features, setup.agent)
+    return is_all_builtin(setup.domain, setup.features, setup.agent)
 
 
 def _no_steps(prepared: Run, drawn: Streams) -> tuple[object, ...]:

@@ -28,7 +28,7 @@ import numpy as np
 
 from expectant.core.config import Config
 from expectant.core.errors import EnvCrash, EnvTimeout
-from expectant.core.memory import available_memory, given_memory
+from expectant.core.memory import available_memory, configured_limit
 from expectant.core.progress import Reporter, Silent
 from expectant.core.tree import structure
 from expectant.engine.driver import new_control
@@ -352,7 +352,7 @@ def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *given: Any
 
 def _fitting(size: int) -> int:
     """How many processes of a size fit into memory; none within a worker."""
-    free = given_memory() or available_memory()
+    free = configured_limit() or available_memory()
     return 0 if Here.is_worker else free // size
 
 
@@ -533,7 +533,7 @@ def compile_ahead(orders: Sequence[CompileOrder], show: Reporter) -> None:
     names = ", ".join(dict.fromkeys(order.name or owner(order.setup) for order, _ in wanted))
     (largest, _), *rest = wanted
     with (
-        show.compiling(names, cached=False),
+        show.compilation(names, cached=False),
         _compiling_apart([pickled for _, pickled in rest], min(size - 1, len(rest))) as compiling,
     ):
         _compile_here(largest)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.formatting import in_brief
+from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Domain, Features
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import one_of, whole
@@ -44,7 +44,7 @@ class FixedPoint(NamedTuple):
     start_return: float
 
     def __repr__(self) -> str:
-        return in_brief(self)
+        return short_repr(self)
 
 
 def fixed_point(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.core.formatting import in_brief
+from expectant.core.formatting import short_repr
 from expectant.core.rules import between
 
 
@@ -23,7 +23,7 @@ class LinearModel(NamedTuple):
     rewards: np.ndarray
 
     def __repr__(self) -> str:
-        return in_brief(self)
+        return short_repr(self)
 
 
 def lstd(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.core.formatting import in_brief
+from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
 from expectant.exact.dynamic_programming import (
@@ -38,7 +38,7 @@ class SubtaskSolution(NamedTuple):
     stop: np.ndarray
 
     def __repr__(self) -> str:
-        return in_brief(self)
+        return short_repr(self)
 
 
 def option_model(

@@ -22,7 +22,7 @@ from expectant.analysis.selection import (
     trial_means,
 )
 from expectant.core.files import write_text
-from expectant.core.formatting import html_table, paragraph, text_table
+from expectant.core.formatting import html_paragraph, html_table, text_table
 from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import Difference, differences_between
 from expectant.experiments.config_file import parse_toml, read_text
@@ -242,7 +242,7 @@ class Best:
 
     def _repr_html_(self) -> str:
         tables = [html_table(heads, rows) for heads, rows in self._tables()]
-        return "".join([*tables, *map(paragraph, self.notes)])
+        return "".join([*tables, *map(html_paragraph, self.notes)])
 
     def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
         """Heads and rows of the choices and of the differences, without columns that are empty."""

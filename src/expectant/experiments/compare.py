@@ -13,8 +13,8 @@ import numpy as np
 
 from expectant.analysis.verdicts import holm_correction, paired_difference
 from expectant.core import formatting as tables
-from expectant.core.config import near_miss
-from expectant.core.extras import need
+from expectant.core.config import suggest_name
+from expectant.core.extras import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import Reporter
 from expectant.core.rules import flag
@@ -71,7 +71,7 @@ class Comparison:
 
         The mean is of the return of an episode, or of the reward of a step; NaN if a run diverged.
         """
-        need("a table", "lab")
+        require_extra("a table", "lab")
         import pyarrow
 
         rows = [
@@ -101,7 +101,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """The same for notebooks."""
         return "".join(
-            tables.html_table(heads, rows) + "".join(map(tables.paragraph, notes))
+            tables.html_table(heads, rows) + "".join(map(tables.html_paragraph, notes))
             for heads, rows, _, notes in self._sections()
         )
 
@@ -185,7 +185,7 @@ def compare(
     if reference is not None and reference not in named:
         raise ValueError(
             f"compare: reference must be the name of an agent, got {reference!r}"
-            + near_miss(str(reference), list(named))
+            + suggest_name(str(reference), list(named))
         )
     domain = as_domain(domain)
     compile_agents(domain, features, named, compiled, progress)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from expectant.core.config import KINDS, Config, kind_named, near_miss
+from expectant.core.config import KINDS, Config, find_kind, suggest_name
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import SEED
 from expectant.core.rules import Rule, whole
@@ -293,7 +293,7 @@ class Describer:
         if name is None:
             raise SpecError(f"is missing (known: {', '.join(known)})", path, "kind")
         if name not in known and ":" not in str(name):  # otherwise it is to be imported
-            raise SpecError(f"unknown {name!r}" + near_miss(str(name), known), path, "kind")
+            raise SpecError(f"unknown {name!r}" + suggest_name(str(name), known), path, "kind")
         try:
             data = {option: _with_none(item) for option, item in table.items()}
             return base.from_dict(data, trust=self._trust)
@@ -372,7 +372,7 @@ def _import_kinds(data: Any, trust: bool, *path: str) -> None:
                 for kind in item if isinstance(item, list) else [item]:
                     if ":" in str(kind):
                         try:
-                            kind_named(kind, trust=trust)
+                            find_kind(kind, trust=trust)
                         except ValueError as error:
                             raise SpecError(str(error), *path) from None
             _import_kinds(item, trust, *path, str(name))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from expectant.core.config import kind_named
+from expectant.core.config import find_kind
 from expectant.core.rules import Rule, flag, number
 from expectant.experiments.toml_tables import (
     SpecError,
@@ -173,7 +173,7 @@ def options_of_table(table: Mapping[str, Any]) -> set[str]:
     A wrapper has those of the agent inside, too.
     """
     try:
-        kind: Any = kind_named(table.get("kind"))
+        kind: Any = find_kind(table.get("kind"))
     except (TypeError, ValueError):
         return set()
     inner = table.get("agent")

@@ -31,11 +31,11 @@ from expectant.analysis.panel import Level, Panel
 from expectant.analysis.verdicts import paired_difference
 from expectant.core import formatting as tables
 from expectant.core.errors import EnvError
-from expectant.core.extras import need
+from expectant.core.extras import require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import TooLargeError
-from expectant.core.progress import Silent, Tell, say
+from expectant.core.progress import ShowFraction, Silent, say
 from expectant.core.rng import SEED
 from expectant.core.rules import at_least, flag, or_none, whole
 from expectant.domains.external import GymSource
@@ -103,7 +103,7 @@ class Budget(Silent):
         """Say nothing."""
 
     @contextmanager
-    def running(self, what: str) -> Iterator[Tell]:
+    def progress(self, what: str) -> Iterator[ShowFraction]:
         yield self.check
 
 
@@ -251,7 +251,7 @@ def quick_check(
     or_none(whole(1)).check("quick_check", "threads", threads)
     or_none(flag()).check("quick_check", "compiled", compiled)
     flag().check("quick_check", "quiet", quiet)
-    need("quick_check", *(["optuna"] if folder is None else ["optuna", "show"]))
+    require_extra("quick_check", *(["optuna"] if folder is None else ["optuna", "show"]))
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
     tell(f"{domain!r}, {domain.actions} actions: random play")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from expectant.core.errors import EnvError
-from expectant.core.extras import need
+from expectant.core.extras import require_extra
 from expectant.engine.driver import new_control
 from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
@@ -115,7 +115,7 @@ def _connect(ray: Any, address: str | None) -> bool:
 
 
 def _ray() -> Any:
-    need("--engine ray", "ray")
+    require_extra("--engine ray", "ray")
     import ray
 
     return ray

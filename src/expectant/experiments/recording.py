@@ -18,7 +18,7 @@ import numpy as np
 from expectant.analysis.panel import Level
 from expectant.checks.dry_run import dry_run
 from expectant.checks.errors import contract_error
-from expectant.core.config import near_miss
+from expectant.core.config import suggest_name
 from expectant.core.memory import full
 from expectant.core.progress import Reporter, Silent
 from expectant.core.rng import Streams, evaluation_streams
@@ -97,7 +97,7 @@ def record_from(data: Mapping[str, Any]) -> Record:
     for key, value in wanted.items():
         if key not in found.options:
             known = ["every", "after", "growth", *found.options]
-            raise ValueError(f"record: unknown {key!r}" + near_miss(key, known))
+            raise ValueError(f"record: unknown {key!r}" + suggest_name(key, known))
         options[key] = found.options[key][0].check("record", key, value)
     defaults = {key: default for key, (_, default) in found.options.items()}
     return Record(found.name, every, tuple(sorted({**defaults, **options}.items())), after, growth)

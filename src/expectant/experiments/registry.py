@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from expectant.core.config import near_miss
+from expectant.core.config import suggest_name
 
 
 class Named(Protocol):
@@ -34,6 +34,6 @@ class Registry(dict[str, Found]):
     def named(self, name: object, where: str = "") -> Found:
         """The thing of a name; ``where`` it was asked for is said if there is none."""
         if name not in self:
-            near = near_miss(str(name), sorted(self))
+            near = suggest_name(str(name), sorted(self))
             raise ValueError(f"{where or self.kind}: unknown {name!r}{near}")
         return self[str(name)]

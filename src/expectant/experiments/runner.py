@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from expectant.core.config import near_miss
-from expectant.core.errors import told
-from expectant.core.progress import Overall, say
+from expectant.core.config import suggest_name
+from expectant.core.errors import describe_error
+from expectant.core.progress import OverallProgress, say
 from expectant.engine.workers import compile_ahead
 from expectant.experiments.store import Facts, Span, Store
 from expectant.experiments.tasks import Engine, Kernels, Task, threads_engine
@@ -113,7 +113,7 @@ class Work:
         start, times = time.perf_counter(), Times()
         total = sum(cost(task.trial) * task.size for task in tasks)
         try:
-            with Overall(title, total) as overall:
+            with OverallProgress(title, total) as overall:
                 self._compile(tasks, kernels, overall)
                 self.compiling += time.perf_counter() - start
                 for task, batch, error, seconds, steps in engine(
@@ -135,10 +135,10 @@ class Work:
             self.seconds += time.perf_counter() - start
             add_times(self.store.folder.parent, times, suffix)
 
-    def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: Overall) -> None:
+    def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: OverallProgress) -> None:
         """Compile every composition before anything runs, several at once where there are more."""
         if use_compiled(kernels.compiled):
-            with overall.counted_apart():
+            with overall.exclude_time():
                 compile_ahead(kernels.orders(tasks), overall)
         for task in {task.name: task for task in tasks}.values():
             try:
@@ -181,7 +181,7 @@ def _is_ours(shard: Shard | None, start: int, span: Span) -> bool:
 def engine_named(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
     """The engine of that name: ``threads`` are those of this machine, ``address`` a cluster's."""
     if name not in ENGINES:
-        raise ValueError(f"--engine: unknown {name!r}" + near_miss(name, list(ENGINES)))
+        raise ValueError(f"--engine: unknown {name!r}" + suggest_name(name, list(ENGINES)))
     if name == "ray":
         from expectant.experiments.ray_runner import on_ray
 
@@ -198,5 +198,5 @@ def compute(
     kernels, work = Kernels(), Work(trials, store)
     work.do(threads_engine(threads, kernels), kernels, work.missing(), title)
     for trial, error in work.failed.items():
-        raise TrialError(f"{trial}: {told(error)}") from error
+        raise TrialError(f"{trial}: {describe_error(error)}") from error
     return work

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from expectant.core.extras import need
-from expectant.core.rng import one_word
+from expectant.core.extras import require_extra
+from expectant.core.rng import to_32_bits
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.grid import Axis, PanelSpec, chosen, word
 from expectant.experiments.runner import Work
@@ -125,11 +125,11 @@ def _scores(work: Work, of_errors: bool) -> dict[str, float | None]:
 
 def create_study(seed: int, *, less: bool = False, pruner: Any = None) -> Any:
     """An Optuna study with a seeded sampler; ``less`` if smaller values are better."""
-    need("a search", "optuna")
+    require_extra("a search", "optuna")
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=one_word(seed))
+    sampler = optuna.samplers.TPESampler(seed=to_32_bits(seed))
     directions = optuna.study.StudyDirection
     direction = directions.MINIMIZE if less else directions.MAXIMIZE
     return optuna.create_study(direction=direction, sampler=sampler, pruner=pruner)

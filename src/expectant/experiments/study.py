@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from expectant.core.config import look_here_too, near_miss, needs_trust
+from expectant.core.config import allow_local_imports, suggest_name, trust_message
 from expectant.core.rules import either, whole
 from expectant.experiments.claims import Claim, read_claims
 from expectant.experiments.config_file import Changes, Experiment, parse_spec
@@ -170,7 +170,7 @@ def find_study(name: str) -> Path:
         return folder
     if folder.is_dir():
         raise SpecError(f"{folder}: is no study, it has no {STUDY}")
-    raise SpecError(f"study: unknown {name!r}" + near_miss(name, sorted(known)))
+    raise SpecError(f"study: unknown {name!r}" + suggest_name(name, sorted(known)))
 
 
 def read_study(folder: Path, trust: bool = False) -> Study:
@@ -247,8 +247,8 @@ def _import(module: str, trust: bool) -> None:
     if module in sys.modules:
         return
     if not trust:
-        raise SpecError(needs_trust(f"the module {module!r}"), "measures")
-    look_here_too()
+        raise SpecError(trust_message(f"the module {module!r}"), "measures")
+    allow_local_imports()
     try:
         importlib.import_module(module)
     except Exception as error:  # whatever the module raises

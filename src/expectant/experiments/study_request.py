@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from expectant.core.config import near_miss
+from expectant.core.config import suggest_name
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.grid import PanelSpec
 from expectant.experiments.results_folder import versions
@@ -176,4 +176,4 @@ def request_for(
 def _check_names(option: str, names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
-            raise ValueError(f"--{option}: unknown {name!r}" + near_miss(name, [*known]))
+            raise ValueError(f"--{option}: unknown {name!r}" + suggest_name(name, [*known]))

@@ -11,9 +11,9 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
-from expectant.core.config import Config, names_modules
-from expectant.core.errors import told
-from expectant.core.extras import need
+from expectant.core.config import Config, needs_trust
+from expectant.core.errors import describe_error
+from expectant.core.extras import require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.progress import say
@@ -183,13 +183,13 @@ class Outcome:
     @property
     def failed(self) -> dict[str, str]:
         """The trials that failed, with their reasons."""
-        return {trial: told(error) for trial, error in self.work.failed.items()}
+        return {trial: describe_error(error) for trial, error in self.work.failed.items()}
 
     @property
-    def names_modules(self) -> bool:
+    def needs_trust(self) -> bool:
         """True if parts are somebody's own, so that other commands want to be told to trust it."""
         parts = ((trial.domain, trial.features, trial.agent) for trial in self.work.trials)
-        return any(names_modules(part.to_dict()) for part in chain.from_iterable(parts))
+        return any(needs_trust(part.to_dict()) for part in chain.from_iterable(parts))
 
     def __repr__(self) -> str:
         return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
@@ -245,7 +245,7 @@ class Outcome:
                 f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading; "
                 f"{rate:.3g} runs/s"
             )
-        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
+        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.needs_trust
         lines.append(f"results: {self.folder}; the best settings: {choose}")
         best: dict[tuple[str, str], str] = {}
         for entry in self.search:
@@ -274,7 +274,7 @@ def run_sweep(
     With ``trials``, a search tries so many settings of every agent instead of the whole grid.
     """
     if trials is not None:
-        need("--search optuna", "optuna")
+        require_extra("--search optuna", "optuna")
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)

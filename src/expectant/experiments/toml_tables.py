@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from expectant.core.config import near_miss
+from expectant.core.config import suggest_name
 from expectant.core.rules import Rule
 
 Config = TypeVar("Config")
@@ -82,7 +82,7 @@ def checked(rule: Rule[Plain], value: object, *path: object) -> Plain:
         except SpecError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            raise SpecError(rule.broken(value, error)) from None
+            raise SpecError(rule.violation(value, error)) from None
 
 
 def check_known(what: str, names: Iterable[object], known: list[str], *path: object) -> None:
@@ -90,8 +90,8 @@ def check_known(what: str, names: Iterable[object], known: list[str], *path: obj
     for name in names:
         if name not in known:
             if what == "unknown key":
-                raise SpecError(what + near_miss(str(name), known), *path, name)
-            raise SpecError(f"{what} {name!r}" + near_miss(str(name), known), *path)
+                raise SpecError(what + suggest_name(str(name), known), *path, name)
+            raise SpecError(f"{what} {name!r}" + suggest_name(str(name), known), *path)
 
 
 def _text(value: object) -> str:

@@ -187,5 +187,5 @@ def check_finite(seen: np.ndarray, world: ExternalEnv) -> None:
     if not np.isfinite(seen).all():
         raise EnvError(
             f"observation: must be finite numbers, got {seen}, in run {world.run}, episode "
-            f"{world.episode}, step {world.taken} of {world.env}"
+            f"{world.episode}, step {world.steps_taken} of {world.env}"
         )

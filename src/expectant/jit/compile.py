@@ -49,7 +49,7 @@ def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Repo
     from expectant.jit.cache import has_kernel
 
     kernel = kernel_for(arguments[0], entry)
-    with show.compiling(name, cached=has_kernel(kernel, arguments)):
+    with show.compilation(name, cached=has_kernel(kernel, arguments)):
         try:
             kernel(*arguments)
         except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
@@ -124,7 +124,7 @@ def _kernel(entry: Callable[..., Any], name: str, made_from: Callable[[], Finger
 
     from expectant.jit.cache import keep_on_disk
     from expectant.jit.numba_internals import compiler_with, helpers_anew
-    from expectant.jit.overloads import KERNEL_OPTIONS, with_borrowed
+    from expectant.jit.overloads import KERNEL_OPTIONS, with_unowned
 
     @contextmanager
     def as_it_is_now() -> Iterator[None]:
@@ -139,7 +139,7 @@ def _kernel(entry: Callable[..., Any], name: str, made_from: Callable[[], Finger
     switches = tuple(_switches())
     register_overloads()
     kernel = numba.njit(**KERNEL_OPTIONS, pipeline_class=compiler_with(as_it_is_now))(
-        with_borrowed(entry)
+        with_unowned(entry)
     )
     keep_on_disk(kernel, name)
     return kernel

@@ -151,7 +151,7 @@ def overload_function(plain: Callable[..., Any]) -> None:
     overload(plain, strict=False, jit_options=_options(counted))(lambda *arguments: plain)
 
 
-def with_borrowed(entry: Any) -> Any:
+def with_unowned(entry: Any) -> Any:
     """The same function, with parts whose arrays are not counted once it is compiled."""
     names = {**entry.__globals__, "unowned": unowned}
     return types.FunctionType(entry.__code__, names, entry.__name__)

@@ -29,11 +29,11 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     begin,
+    delegate,
     fit,
     function,
     load,
     on_truncation,
-    pass_on,
     save,
 )
 from expectant.models.expectation import LinearExpectation
@@ -58,7 +58,7 @@ class NStepPart(NamedTuple):
     discount: float
 
 
-pass_on(NStepPart, "model", backed_up_value, backed_up_action_value, add_expected)
+delegate(NStepPart, "model", backed_up_value, backed_up_action_value, add_expected)
 
 
 @function

@@ -20,7 +20,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
-from expectant.core.reductions import dot_row, dot_weighted_rows, padded
+from expectant.core.reductions import dot_row, dot_weighted_rows, padded_size
 from expectant.core.rules import at_least, between, one_of, whole
 from expectant.core.vectors import add
 from expectant.core.verbs import (
@@ -204,7 +204,7 @@ class NetworkExpectation(Model):
 
     def build(self, context: BuildContext) -> NetworkPart:
         step = cast(Fixed, as_step_size(self.step)).per_feature(context)
-        rows, units, width = context.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
+        rows, units, width = context.shape.size + 1, self.hidden + 1, padded_size(self.hidden + 1)
         adam, inner = self.optimiser == "adam", zeros((1, rows, width))
         draws = context.rng.spawn(1)[0].normal(size=(rows, self.hidden))
         inner[0, :, : self.hidden] = draws / math.sqrt(context.shape.active + 1)

@@ -13,11 +13,11 @@ from expectant.core.vectors import state_value
 from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
+    delegate,
     draw_outcome,
     fit,
     function,
     load,
-    pass_on,
     sample_next,
     unwrapped,
 )
@@ -38,7 +38,7 @@ class SamplePart(NamedTuple):
     rng: np.random.Generator
 
 
-pass_on(SamplePart, "distribution", fit)
+delegate(SamplePart, "distribution", fit)
 
 
 @draw_outcome.register(TruePart)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import full, zeros
-from expectant.core.reductions import dot_listed, padded
+from expectant.core.reductions import dot_listed, padded_size
 from expectant.core.verbs import function
 
 CHUNK = 16  # entries
@@ -238,9 +238,9 @@ def chunks_for(entries: int) -> int:
 
 def empty_columns(blocks: int, size: int, room: int) -> ColumnsPart:
     """``blocks`` square matrices of ``size`` columns, none of which has an entry."""
-    chunks, width = blocks * size * chunks_for(room), padded(size)
+    chunks, width = blocks * size * chunks_for(room), padded_size(size)
     return ColumnsPart(
-        zeros((blocks, size, padded(1 + chunks_for(room))), np.int32),
+        zeros((blocks, size, padded_size(1 + chunks_for(room))), np.int32),
         zeros((chunks, CHUNK), np.int32),
         zeros((chunks, CHUNK)),
         room,

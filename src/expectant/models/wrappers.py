@@ -31,6 +31,7 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     begin,
+    delegate,
     expected_next_state,
     fit,
     function,
@@ -39,7 +40,6 @@ from expectant.core.verbs import (
     on_transition,
     on_truncation,
     on_value_update,
-    pass_on,
     predecessor,
     sample_next,
     size,
@@ -60,7 +60,7 @@ class CuriousPart(NamedTuple):
     bonus: float
 
 
-pass_on(
+delegate(
     CuriousPart,
     "model",
     fit,
@@ -224,7 +224,7 @@ class AtMeanPart(NamedTuple):
     nothing: np.ndarray
 
 
-pass_on(AtMeanPart, "model", unwrapped, fit, on_transition, sample_next, begin, on_truncation)
+delegate(AtMeanPart, "model", unwrapped, fit, on_transition, sample_next, begin, on_truncation)
 
 
 @backed_up_value.register(AtMeanPart)

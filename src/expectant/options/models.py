@@ -32,12 +32,12 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_value,
     begin,
+    delegate,
     dot_through,
     duration,
     fit_options,
     function,
     load,
-    pass_on,
     policy_of,
     sample_next,
     stop_of,
@@ -196,7 +196,7 @@ class UniversalOptionsPart(NamedTuple):
     pays: np.ndarray
 
 
-pass_on(UniversalOptionsPart, "linear", add_expected, duration, sample_next, begin)
+delegate(UniversalOptionsPart, "linear", add_expected, duration, sample_next, begin)
 
 
 @function
@@ -273,7 +273,7 @@ class ExactOptionsPart(NamedTuple):
     durations: np.ndarray
 
 
-pass_on(ExactOptionsPart, "model", add_expected)
+delegate(ExactOptionsPart, "model", add_expected)
 
 
 @backed_up_value.register(ExactOptionsPart)

@@ -20,12 +20,12 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_value,
     begin,
+    delegate,
     duration,
     fit,
     learn_options,
     next_predecessor,
     on_truncation,
-    pass_on,
     policy_of,
     predecessor,
     sample_next,
@@ -100,7 +100,7 @@ class ChoicesPart(NamedTuple):
     rate: np.ndarray
 
 
-pass_on(ChoicesPart, "model", fit, next_predecessor, predecessor, on_truncation)
+delegate(ChoicesPart, "model", fit, next_predecessor, predecessor, on_truncation)
 
 
 @backed_up_value.register(ChoicesPart)

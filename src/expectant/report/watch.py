@@ -8,11 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from expectant.core.config import KINDS, near_miss
-from expectant.core.extras import need
+from expectant.core.config import KINDS, suggest_name
+from expectant.core.extras import require_extra
 from expectant.core.files import write_bytes
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter, Tell, reporter
+from expectant.core.progress import Reporter, ShowFraction, make_reporter
 from expectant.domains.corridor import Corridor
 from expectant.features.discrete import OneHot
 from expectant.features.tiles import Tiles
@@ -56,7 +56,7 @@ def watch(
 
     All else is as in :func:`expectant.report.watch_recording.record`. Returns the path.
     """
-    need("watch", "show")
+    require_extra("watch", "show")
     from matplotlib.animation import FFMpegWriter
 
     path = Path(path)
@@ -64,16 +64,16 @@ def watch(
         raise ValueError(f"watch: path must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
     if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
         raise ValueError("watch: .mp4 needs the program ffmpeg, which is not there; .gif does not")
-    show = reporter(progress)
+    show = make_reporter(progress)
     recording = record(
         domain, features, agent, episodes=episodes, steps=steps, frames=frames, seed=seed,
         step_limit=step_limit, compiled=compiled, progress=show,
     )  # fmt: skip
-    with show.running(f"drawing {path}") as tell:
+    with show.progress(f"drawing {path}") as tell:
         return write_animation(recording, path, tell)
 
 
-def write_animation(recording: Recording, path: Path, tell: Tell) -> Path:
+def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Path:
     """Draw all frames of a recording into a file."""
     import matplotlib
     from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter, PillowWriter
@@ -136,7 +136,7 @@ def find_scene(domain: str, agent: str | None = None) -> Scene:
     }
     name = list(trials)[-1] if agent is None else agent
     if name not in trials:
-        raise ValueError(f"--agent: unknown {name!r}" + near_miss(name, list(trials)))
+        raise ValueError(f"--agent: unknown {name!r}" + suggest_name(name, list(trials)))
     trial = trials[name]
     lengths = trial.episodes or None, trial.steps or None
     return Scene(trial.domain, trial.features, trial.agent, *lengths, trial.step_limit)
@@ -146,5 +146,5 @@ def _make(name: str, base: type) -> Any:
     """Return a domain or an agent with its defaults."""
     known = sorted(kind for kind, found in KINDS.items() if issubclass(found, base))
     if name not in known:
-        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + near_miss(name, known))
+        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + suggest_name(name, known))
     return KINDS[name]()

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.interfaces import Agent, Domain, Drawing, Features
-from expectant.core.progress import Reporter, reporter
-from expectant.core.reductions import padded
+from expectant.core.progress import Reporter, make_reporter
+from expectant.core.reductions import padded_size
 from expectant.core.rng import SEED
 from expectant.core.rules import or_none, whole
 from expectant.engine.driver import Stop, drive, fraction_done, new_control
@@ -152,11 +152,11 @@ def record(
     )  # fmt: skip
     unit, layout = "episode" if episodes else "step", layout_of(domain)
     changes = changes_of(domain, unit, setup.length)
-    title, show = f"{agent.title()} in {domain.display_name}", reporter(progress)
+    title, show = f"{agent.title()} in {domain.display_name}", make_reporter(progress)
     kernel, prober = load_loop(setup, compiled, title, show), Prober(setup, layout, compiled, show)
     taken, control = [], new_control()
     course = drive(setup, 0, kernel, control, moments(setup.length, frames, changes))
-    with show.running(title) as tell:
+    with show.progress(title) as tell:
         for stop in iterate_interruptibly(course, control):
             taken.append(Frame(stop.episodes, stop.steps, stop.phase, *prober.probe(stop.run)))
             tell(fraction_done(setup, stop.run.clock))
@@ -270,7 +270,7 @@ class Prober:
         table = probe_agent(self.kernel, subject, self.states, ("features",)).features
         wanted = np.column_stack([np.ones(len(points)), points])
         weights = np.linalg.lstsq(table, wanted, rcond=None)[0]
-        self.measures = np.zeros((weights.shape[1], padded(table.shape[1])))  # (1 + g, D)
+        self.measures = np.zeros((weights.shape[1], padded_size(table.shape[1])))  # (1 + g, D)
         self.measures[:, : table.shape[1]] = weights.T
         self.fitted = (table @ weights)[:, 1:]
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "count_backups",
     "count_evicted",
+    "delegate",
     "encode_all",
-    "pass_on",
     "with_predecessors",
     "without_planning",
 ]
@@ -71,7 +71,7 @@ def without_planning(agent: object) -> object:
     return agent
 
 
-def pass_on(part_type: type, field: str, *verbs: Verb[object]) -> None:
+def delegate(part_type: type, field: str, *verbs: Verb[object]) -> None:
     """Let the part in a field answer verbs for the part type that it is in."""
     for each in verbs:
         _pass_on(part_type, field, each)
