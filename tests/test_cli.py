@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from expectant.cli import app
 from expectant.experiments.study import packaged, read_study
-from expectant.experiments.study_request import request_for
+from expectant.experiments.study_config import configure_study
 
 SPEC = """
 name = "tiny"
@@ -112,7 +112,7 @@ def test_reproduce_one_figure(tmp_path):
     assert result.exit_code == 0, result.output
     verdicts = json.loads(result.stdout)
     assert {v["id"] for v in verdicts} == {10, 11, 12, 13, 14, 18, 19, 20, 30, 31}
-    assert {v["reading"] for v in verdicts} == {"print", "ours", "code"}
+    assert {v["interpretation"] for v in verdicts} == {"literal", "preferred", "authors"}
     stored = json.loads((out / "claims.json").read_text())
     assert all({"verdict", "effect", "low", "high", "rule"} <= set(entry) for entry in stored)
     assert all("quick" in entry["warning"] for entry in stored)
@@ -210,7 +210,7 @@ def test_the_module_is_the_command():
 
 def test_rows_of_the_adaptation_test(tmp_path, monkeypatch):
     """The study `loca` in a small grid: rows are printed, and stored in loca.json."""
-    asked = request_for(LOCA, (), ["lookahead"], ["all"], runs=1)
+    asked = configure_study(LOCA, (), ["lookahead"], ["all"], runs=1)
     assert asked.command() == "expectant reproduce loca --agent lookahead --backups all --runs 1"
     small = {"kind": "loca_grid", "rows": 1, "columns": 4, "phase_steps": [600, 300, 300]}
     shorter = {

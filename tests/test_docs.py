@@ -209,14 +209,14 @@ def test_the_page_of_an_agent_lists_its_parameters(kind):
     assert listed == expected, f"the table should have these rows:\n{wanted}"
 
 
-def test_the_readings_are_the_ones_in_the_file():
-    page, readings = DOCS / "readings.md", the_paper().readings
-    questions = rows(page, "| reading | question |")
-    assert questions == [[reading.name, reading.question] for reading in readings]
-    listed = [cells[:5] for cells in rows(page, "| reading | figures |")]
+def test_the_open_details_are_the_ones_in_the_file():
+    page, details = DOCS / "interpretations.md", the_paper().details
+    questions = rows(page, "| detail | question |")
+    assert questions == [[detail.name, detail.question] for detail in details]
+    listed = [cells[:5] for cells in rows(page, "| detail | figures |")]
     assert listed == [
-        [reading.name, ", ".join(reading.figures) or "all", option.name,
-         ", ".join(option.sets) or "–", option.source]
-        for reading in readings
-        for option in reading.options
+        [detail.name, ", ".join(detail.figures) or "all", choice.name,
+         ", ".join(choice.interpretations) or "–", choice.source]
+        for detail in details
+        for choice in detail.choices
     ]  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from test_docs import DOCS, rows
 
 import expectant as ex
-from expectant.experiments.probes import look_named
+from expectant.experiments.probes import find_probe
 
 SLIPS = (0.0, 0.1, 0.3, 1 / 3, 0.35, 0.4)
 
@@ -58,7 +58,7 @@ def test_exact_numbers_within_the_text():
     world = ex.Counterexample()
     policy = ex.exact.epsilon_greedy_policy(ex.exact.optimal_policy(world), 0.1)
     values = ex.exact.action_values_of(world, ex.exact.policy_values(world, policy))
-    levels = look_named("greedy_return").levels
+    levels = find_probe("greedy_return").levels
     assert levels is not None
     before, after, _ = levels(
         ex.domains.LocaGrid(), ex.QLearning.paper(0.1, discount=0.97), 3, horizon=40

@@ -16,7 +16,7 @@ from expectant.experiments.best import best
 from expectant.experiments.curves import CURVES
 from expectant.experiments.reproduce import place_for
 from expectant.experiments.study import the_paper, word_for
-from expectant.experiments.study_request import QUICK_RUNS, Request
+from expectant.experiments.study_config import QUICK_RUNS, StudyConfig
 from expectant.experiments.trial_table import TRIALS
 
 PAPER = the_paper()
@@ -69,11 +69,11 @@ def test_names_from_elsewhere_get_a_hint(call, given, meant):
     ],
 )
 def test_less_never_replaces_more(before, now, place, tmp_path, monkeypatch):
-    earlier = Request(PAPER, **{"figures": PAPER.figures, **before})
+    earlier = StudyConfig(PAPER, **{"figures": PAPER.figures, **before})
     facts = {**earlier.facts(), "study": word_for(PAPER.folder)}
     (tmp_path / CURVES).touch()
     monkeypatch.setattr("expectant.experiments.reproduce.read_facts", lambda path: facts)
-    request = Request(PAPER, **{"figures": PAPER.figures, **now})
+    request = StudyConfig(PAPER, **{"figures": PAPER.figures, **now})
     assert place_for(request, tmp_path) == tmp_path / place
 
 

@@ -30,7 +30,7 @@ def test_every_table_is_the_one_that_is_stored(page):
 def test_verdicts_are_on_the_claims_of_the_paper_and_do_not_depend_on_the_seed():
     """None flips with another seed, and at most one in twenty moves to or from "unclear"."""
     first, second = (
-        {(one["id"], one["reading"]): one["verdict"] for one in tables.read(name)}
+        {(one["id"], one["interpretation"]): one["verdict"] for one in tables.read(name)}
         for name in (tables.PAPER, "measured/second-seed-claims")
     )
     assert {key for key, _ in first} == {claim.id for claim in the_paper().claims}
@@ -70,7 +70,7 @@ def test_claim_22_compares_printed_step_sizes_with_the_best_that_was_found():
     found = {
         one["agent"]: one
         for one in tables.read("measured/parameters:choices")
-        if one["set"] == "ours" and one["figure"][0] == "5"
+        if one["interpretation"] == "preferred" and one["figure"][0] == "5"
     }
     trials = {
         trial.agent_key: trial.agent for trial in the_paper().experiments["ablation-22"].trials()

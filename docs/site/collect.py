@@ -30,8 +30,8 @@ KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", 
 AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
 SWITCHES = 3
 POINTS = 200  # a longer curve is not stored
-CLAIM = ("id", "figure", "reading", "claim", "verdict", "runs", "margin", "effect", "low", "high",
-         "chance", "unit", "note", "floored")  # fmt: skip
+CLAIM = ("id", "figure", "interpretation", "claim", "verdict", "runs", "margin", "effect", "low",
+         "high", "replication_probability", "unit", "note", "floored")  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -75,23 +75,23 @@ def store_study(folder: Path, name: str = "") -> None:
         write(path, [*(entry for entry in read(path) if entry["figure"] not in fresh), *entries])
     about = {one.id: one.panel for one in read_study(packaged()[study]).claims}
     path = MEASURED / f"{name or study}-claims.json"
-    claims = {(one["id"], one["reading"]): one for one in read(path) if one["id"] in about}
+    claims = {(one["id"], one["interpretation"]): one for one in read(path) if one["id"] in about}
     for claim in read(folder / "claims.json"):
         if claim["effect"] is not None:
             where = {"panel": about[claim["id"]]} if about[claim["id"]] else {}
             kept = {key: rounded(claim[key]) for key in CLAIM if key in claim}
-            claims[claim["id"], claim["reading"]] = kept | where
+            claims[claim["id"], claim["interpretation"]] = kept | where
     write(path, [claims[key] for key in sorted(claims)])
 
 
 def summarise(panel: Any, agent: str, times: dict[tuple[str, ...], float]) -> Row:
     """Return the metrics of one agent in one panel, and its curve if it is short."""
     place = (panel.figure, panel.panel, panel.interpretation, agent)
-    entry = dict(zip(("figure", "panel", "reading", "agent"), place, strict=True))
+    entry = dict(zip(("figure", "panel", "interpretation", "agent"), place, strict=True))
     entry |= {"label": panel.labels[agent], "runs": panel.runs, "optimum": rounded(panel.optimum)}
     if place in times:
         entry["time"] = rounded(times[place])
-    entry |= {"measures": dict(metrics(panel, agent)), "quantity": panel.quantity}
+    entry |= {"metrics": dict(metrics(panel, agent)), "quantity": panel.quantity}
     if panel.points is not None and len(panel.points) <= POINTS:
         means = panel.curves[agent].mean(axis=0).tolist()
         pairs = zip(panel.points.tolist(), means, strict=True)
@@ -103,15 +103,15 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
     """Yield the metrics that are defined here, each with its 95 % interval, nothing clipped."""
     from expectant.analysis.panel import Unavailable
     from expectant.experiments.clauses import Clause
-    from expectant.experiments.metrics import MEASURES
+    from expectant.experiments.metrics import METRICS
 
-    wanted = [(name, MEASURES[name]) for name in KEPT]
+    wanted = [(name, METRICS[name]) for name in KEPT]
     for name in AT_SWITCHES:
-        at = MEASURES[name].at
+        at = METRICS[name].at
         wanted += [(f"{name}@{number}", at(number)) for number in range(1, SWITCHES + 1) if at]
-    for name, measure in wanted:
+    for name, metric in wanted:
         try:
-            found = Clause(measure, (agent,)).find([replace(panel, floor=math.nan)])
+            found = Clause(metric, (agent,)).find([replace(panel, floor=math.nan)])
         except Unavailable:
             continue
         numbers = [rounded(float(number)) for number in (found.effect, found.low, found.high)]
@@ -126,7 +126,9 @@ def step_times(trials: Any, folder: Path) -> dict[tuple[str, ...], float]:
     from expectant.experiments.timings import step_nanoseconds
 
     times = step_nanoseconds(Work(trials, Store(folder)).names, folder)
-    places = [(trial.experiment, trial.panel, trial.reading, trial.agent_key) for trial in trials]
+    places = [
+        (trial.experiment, trial.panel, trial.interpretation, trial.agent_key) for trial in trials
+    ]
     return {at: time / 1e3 for at, time in zip(places, times, strict=True) if not math.isnan(time)}
 
 

@@ -6,17 +6,17 @@ Results are stored in docs/measured and docs/*.json (docs/site/collect.py and be
 them). A table follows a comment that says what it shows, in one of three ways:
 
     <!-- table: from=measured/examples:memory columns="features={key} | return={value:.2f}" -->
-    <!-- table: study=kudashkina-2021 figure=5b agent=lookahead rows=reading columns=mean,drop -->
+    <!-- table: study=kudashkina-2021 figure=5b rows=interpretation columns=mean,drop -->
     <!-- table: parameters -->
 
 The first formats the entries of a stored list or mapping (``key`` and ``value`` of the latter);
 ``where=agent=lookahead,sarsa`` selects some; with ``across`` and ``cell`` the values of one format
 become columns. See :class:`Cells` for the formats. The second shows metrics of a study. ``figure``,
-``panel``, ``reading`` and ``agent`` select results; ``rows`` are those of the four that distinguish
-rows; ``columns`` are metrics, "runs", "optimum" or "time" (µs a step), or one of the four, and then
-``measure`` is the metric. "drop@2" is a metric at the second switch, "at:20" the mean curve after
-20 episodes, "reaches:0.8" where it first reaches 0.8. ``digits`` are those after the point;
-``times`` multiplies the cells. ``claims=STUDY`` lists claims, ``answers=STUDY figure=…
+``panel``, ``interpretation`` and ``agent`` select results; ``rows`` are those of the four that
+distinguish rows; ``columns`` are metrics, "runs", "optimum" or "time" (µs a step), or one of the
+four, and then ``metric`` is the metric. "drop@2" is a metric at the second switch, "at:20" the
+mean curve after 20 episodes, "reaches:0.8" where it first reaches 0.8. ``digits`` are those after
+the point; ``times`` multiplies the cells. ``claims=STUDY`` lists claims, ``answers=STUDY figure=…
 [asking="…"]`` answers questions by panel, ``tuned=STUDY`` lists chosen settings. The third names
 one of :data:`TABLES`.
 """
@@ -37,8 +37,8 @@ MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
 SENTENCE = re.compile(r"(<!-- sentence: ([^\n]*?) -->\n\n)(?:[^\n]+\n)*\n?")
 PAPER = "measured/kudashkina-2021-claims"
 HUGE = 1e9  # numbers of diverged runs from here on
-PLACES = ("figure", "panel", "reading", "agent")
-KEYS = {*PLACES, "study", "rows", "columns", "measure", "digits", "times"}
+PLACES = ("figure", "panel", "interpretation", "agent")
+KEYS = {*PLACES, "study", "rows", "columns", "metric", "digits", "times"}
 RETURN = "return per episode"
 CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "time": "µs a step"}
 OUTCOMES = {"holds": "yes", "does not hold": "the reverse"}  # of questions; others as they are
@@ -157,7 +157,7 @@ def study_table(asked: dict[str, str]) -> Table:
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for entry in entries:
         line = cells.setdefault(tuple(_named(entry, place) for place in rows), {})
-        for name in [asked["measure"]] if across else columns:
+        for name in [asked["metric"]] if across else columns:
             head = _named(entry, across) if across else _title(name, entries[0])
             line[head] = _metric(entry, name, asked)
     return pivot(rows, cells)
@@ -166,11 +166,11 @@ def study_table(asked: dict[str, str]) -> Table:
 def _named(entry: Row, place: str) -> str:
     if place == "agent":
         return entry["label"]
-    return f"`{entry[place]}`" if place == "reading" else entry[place]
+    return f"`{entry[place]}`" if place == "interpretation" else entry[place]
 
 
 def _title(name: str, entry: Row) -> str:
-    from expectant.experiments.metrics import MEASURES
+    from expectant.experiments.metrics import METRICS
 
     if name == "mean" and entry.get("quantity", RETURN) != RETURN:
         return entry["quantity"]
@@ -178,7 +178,7 @@ def _title(name: str, entry: Row) -> str:
     if point:
         return where if kind == "at" else f"{kind} {where}"
     base, _, switch = name.partition("@")
-    return CAPTIONS.get(base) or MEASURES[base].title + (f" (switch {switch})" if switch else "")
+    return CAPTIONS.get(base) or METRICS[base].title + (f" (switch {switch})" if switch else "")
 
 
 def _metric(entry: Row, name: str, asked: dict[str, str]) -> str:
@@ -188,7 +188,7 @@ def _metric(entry: Row, name: str, asked: dict[str, str]) -> str:
     if point:
         found = [{"at": _height, "reaches": _reached}[kind](entry["curve"], float(where))]
     else:
-        found = entry["measures"].get(name) or [entry.get(name)]
+        found = entry["metrics"].get(name) or [entry.get(name)]
     scaled = [None if value is None else float(asked.get("times", 1)) * value for value in found]
     known = scaled[:1] if None in scaled else scaled
     return CELLS.format_field(known, f",.{asked.get('digits', 2)}f")
@@ -211,9 +211,11 @@ def _reached(curve: Sequence[tuple[float, float | None]], level: float) -> float
 def claims_table(study: str) -> Table:
     """List all claims that were judged, by interpretation if there are several."""
     stored = f"measured/{study}-claims"
-    several = len({one["reading"] for one in read(stored)}) > 1
-    reading = "reading=`{reading}` | " if several else ""
-    columns = f"#={{id}} | figure={{figure}} | {reading}claim={{claim}} | verdict={{verdict}}"
+    several = len({one["interpretation"] for one in read(stored)}) > 1
+    interpretation = "interpretation=`{interpretation}` | " if several else ""
+    columns = (
+        f"#={{id}} | figure={{figure}} | {interpretation}claim={{claim}} | verdict={{verdict}}"
+    )
     number = "number (95 % interval)={effect:~4} ({low:~4} to {high:~4})"
     return stored_table({"from": stored, "columns": f"{columns} | runs={{runs:,}} | {number}"})
 
@@ -249,10 +251,14 @@ def tuned_table(study: str) -> Table:
 
 def verdict_counts() -> Table:
     """Count the verdicts under each interpretation."""
-    counts: dict[str, Counter[str]] = {"print": Counter(), "ours": Counter(), "code": Counter()}
+    counts: dict[str, Counter[str]] = {
+        "literal": Counter(),
+        "preferred": Counter(),
+        "authors": Counter(),
+    }
     for one in read(PAPER):
-        counts[one["reading"]][one["verdict"]] += 1
-    return ["reading", "claims judged", "of these"], [
+        counts[one["interpretation"]][one["verdict"]] += 1
+    return ["interpretation", "claims judged", "of these"], [
         [f"`{name}`", str(many.total()), ", ".join(f"{many[kind]} {kind}" for kind in KINDS)]
         for name, many in counts.items()
     ]
@@ -264,8 +270,8 @@ def differences() -> Table:
     Bold: beyond the margin; a dot: the interval includes zero.
     """
     rows = []
-    for row in read("measured/readings:rows"):
-        if row["set"] == "ours":
+    for row in read("measured/interpretations:rows"):
+        if row["interpretation"] == "preferred":
             parts = [row["moved"].get(str(claim)) for claim in FIGURE_5]
             forms = [
                 "·" if part is None or not part["clear"]
@@ -273,8 +279,8 @@ def differences() -> Table:
                 for part in parts
             ]  # fmt: skip
             cells = [CELLS.format(form, **(p or {})) for form, p in zip(forms, parts, strict=True)]
-            rows.append([row["reading"], f"{row['option']}", *cells])
-    return ["reading", "option", *map(str, FIGURE_5)], rows
+            rows.append([row["detail"], f"{row['choice']}", *cells])
+    return ["detail", "choice", *map(str, FIGURE_5)], rows
 
 
 MOVED = "{difference:+~3} ({low:+~3} to {high:+~3})"
@@ -286,18 +292,18 @@ def parameters(*agents: str) -> Table:
     merged: dict[str, Row] = {}  # figures and interpretations with the same results are one row
     for one in read("measured/parameters:choices"):
         if not agents or one["agent"] in agents:
-            row = merged.setdefault(json.dumps([one[key] for key in keys]), {**one, "sets": []})
-            row["sets"] += [one["set"]] * (one["set"] not in row["sets"])
+            row = merged.setdefault(json.dumps([one[key] for key in keys]), {**one, "under": []})
+            row["under"] += [one["interpretation"]] * (one["interpretation"] not in row["under"])
     rows = []
     for row in merged.values():
         printed, best = (
             ", ".join(f"{STEPS[name]} {value:g}" for name, value in row[which].items())
             for which in ("printed", "best")
         )
-        form = "{figure}{panel:?, %} | {label} | {sets} | {first} | {second}{at_edge:? (edge)} | "
+        form = "{figure}{panel:?, %} | {label} | {under} | {first} | {second}{at_edge:? (edge)} | "
         form += "{best_return:.2f} | {behind:.2f} | {rank} of {tried} | {verdict}"
         rows.append(CELLS.format(form, first=printed, second=best, **row).split(" | "))
-    return ["figure", "agent", "set", "printed", "best of the grid", "its return",
+    return ["figure", "agent", "interpretation", "printed", "best of the grid", "its return",
             "printed less best", "rank of the printed one", "printed is as good"], rows  # fmt: skip
 
 
@@ -307,7 +313,7 @@ def verdicts_sentence() -> str:
     for one in read(PAPER):
         found.setdefault(one["id"], set()).add(one["verdict"])
     kinds: dict[str, list[str]] = {
-        "hold under every set of readings they were judged under": [],
+        "hold under every interpretation they were judged under": [],
         "under some of them only": [],
         "under none": [],
         "are unclear under some and hold under none": [],
@@ -325,7 +331,7 @@ def verdicts_sentence() -> str:
 def seeds_sentence() -> str:
     """Compare the verdicts of two seeds."""
     first, second = (
-        {(one["id"], one["reading"]): one["verdict"] for one in read(name)}
+        {(one["id"], one["interpretation"]): one["verdict"] for one in read(name)}
         for name in (PAPER, "measured/second-seed-claims")
     )
     moved = [
@@ -343,14 +349,18 @@ def floor_sentence() -> str:
     clipped: dict[str, list[str]] = {}
     for one in read(PAPER):
         if one["floored"]:
-            clipped.setdefault(one["reading"], []).append(f"{one['id']}: {one['floored']:,}")
+            clipped.setdefault(one["interpretation"], []).append(f"{one['id']}: {one['floored']:,}")
     said = "; ".join(f"under `{name}` {', '.join(own)}" for name, own in clipped.items())
     return f"Bins that count as the floor, by claim: {said or 'none'}."
 
 
 def differences_sentence() -> str:
     """Count the differences that :func:`differences` shows."""
-    rows = [r for r in read("measured/readings:rows") if r["set"] == "ours" and r["reading"]]
+    rows = [
+        r
+        for r in read("measured/interpretations:rows")
+        if r["interpretation"] == "preferred" and r["detail"]
+    ]
     moved = [row["moved"].get(str(claim)) for row in rows for claim in FIGURE_5]
     parts = [part for part in moved if part]
     beyond = sum(part["matters"] for part in parts)
@@ -366,8 +376,9 @@ def joint_sentence() -> str:
     form = (
         "**Can it be obtained?** All of claims {published[claims][0]} to {published[claims][7]} "
         "hold in {published[holds]:d} of {combinations:,} combinations, each with {runs} runs. In "
-        "the best of them a figure of the published size shows them all with a chance of "
-        "{published[chance]:.1%} ({published[fresh_chance]:.1%} on fresh runs). Of "
+        "the best of them a figure of the published size shows them all with a probability of "
+        "{published[replication_probability]:.1%} "
+        "({published[fresh_replication_probability]:.1%} on fresh runs). Of "
         "{alone[0][settings]} settings of `{alone[0][agent]}`, claims {alone[0][claims]} hold at "
         "once in {alone[0][holds]}. At most {most} of the {all} hold at once, in "
         "{sets[0][combinations]} combinations, and on fresh runs in {sets[0][confirmed]} of "
@@ -384,15 +395,19 @@ def printed_sentence() -> str:
     keys = ("agent", "panel", "printed", "best", "behind", "best_return")
     said = []
     for one in verdicts:  # of results that are the same in two figures one counts
-        own = {json.dumps([c[k] for k in keys]): c for c in choices if c["set"] == one["reading"]}
+        own = {
+            json.dumps([c[k] for k in keys]): c
+            for c in choices
+            if c["interpretation"] == one["interpretation"]
+        }
         best = sum(choice["rank"] == 1 for choice in own.values())
         good = sum(choice["verdict"] == "holds" for choice in own.values())
-        said.append(f"`{one['reading']}` {best} and {good} of {len(own)}")
+        said.append(f"`{one['interpretation']}` {best} and {good} of {len(own)}")
     held = sum(one["verdict"] == "holds" for one in verdicts)
     return (
-        f"**Claim 22.** Under {held or 'none'} of the {len(verdicts)} sets would all printed step "
-        "sizes be chosen. Agents for which they are the best of the grid, and for which they are "
-        f"as good: {', '.join(said)}."
+        f"**Claim 22.** Under {held or 'none'} of the {len(verdicts)} interpretations would all "
+        "printed step sizes be chosen. Agents for which they are the best of the grid, and for "
+        f"which they are as good: {', '.join(said)}."
     )
 
 

@@ -28,7 +28,7 @@ from expectant.core.vectors import *
 from expectant.core.verbs import *
 from expectant.step_sizes import *
 
-__all__: list[str] = ["look_as", "measure", "rules"]  # noqa: F405
+__all__: list[str] = ["register_metric", "register_probe", "rules"]  # noqa: F405
 __all__ += acting.__all__
 __all__ += centering.__all__
 __all__ += config.__all__
@@ -45,14 +45,14 @@ __all__ += verbs.__all__
 
 def __getattr__(name: str) -> Any:
     """Import what belongs to experiments when it is first used."""
-    if name == "look_as":
+    if name == "register_probe":
         from expectant.experiments.probes import register_probe
 
         return register_probe
-    if name == "measure":
-        from expectant.experiments.metrics import measure
+    if name == "register_metric":
+        from expectant.experiments.metrics import register_metric
 
-        return measure
+        return register_metric
     raise AttributeError(f"module 'expectant.extend' has no attribute {name!r}")
 
 

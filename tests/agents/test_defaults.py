@@ -227,15 +227,15 @@ def test_a_preset_that_does_not_exist_is_refused(kind):
         ex.Agent.from_dict({"kind": kind.kind, "preset": "book"})
 
 
-NAMED_SETS = {"literal": "print", "preferred": "ours", "authors": "code"}
+INTERPRETATIONS = ("literal", "preferred", "authors")
 
 
-@pytest.mark.parametrize("name", NAMED_SETS)
-def test_interpretations_by_name_are_the_sets_of_the_papers_study(name):
-    """Each has the switches that the readings give to all agents, and to those of one kind."""
+@pytest.mark.parametrize("name", INTERPRETATIONS)
+def test_interpretations_by_name_are_those_of_the_papers_study(name):
+    """Each has the switches that the details give to all agents, and to those of one kind."""
     switches: dict[str, Any] = {}
-    for reading in the_paper().readings:
-        changes = reading.chosen(NAMED_SETS[name]).changes
+    for detail in the_paper().details:
+        changes = detail.choice_in(name).changes
         for table in (changes.agents, *changes.kinds.values()):
             switches |= table.get("interpretation", {})
     assert len(switches) == len(ex.Interpretation().to_dict()) - 1  # and the kind
@@ -243,10 +243,10 @@ def test_interpretations_by_name_are_the_sets_of_the_papers_study(name):
     assert agent.interpretation == ex.Interpretation(**switches)
 
 
-@pytest.mark.parametrize("name", NAMED_SETS)
+@pytest.mark.parametrize("name", INTERPRETATIONS)
 def test_a_study_has_the_agents_of_the_interpretations_by_name(name):
-    """Those of figure 5b, whose exploration and replay are readings of their own."""
-    trials = the_paper().experiment("5b", NAMED_SETS[name]).trials()
+    """Those of figure 5b, whose exploration and replay are details of their own."""
+    trials = the_paper().experiment("5b", name).trials()
     assert {type(trial.agent) for trial in trials} == {
         ex.QLearning, ex.Lookahead, ex.CachedValues, ex.CachedPolicy,
     }  # fmt: skip

@@ -13,7 +13,7 @@ from expectant.experiments.trials import Trial
 TRIAL = Trial(
     experiment="e",
     panel="",
-    reading="text",
+    interpretation="text",
     agent_key="q",
     label="Q",
     domain=ex.Corridor(),

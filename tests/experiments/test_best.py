@@ -19,8 +19,8 @@ from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import FRESH, HALVES, best, best_of, choose_in_group, trial_of
 from expectant.experiments.config_file import parse_spec
-from expectant.experiments.metrics import MEASURES
-from expectant.experiments.probes import LOOKS
+from expectant.experiments.metrics import METRICS
+from expectant.experiments.probes import PROBES
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_report import heat_maps, report_sweep, sensitivities
@@ -60,10 +60,10 @@ def test_measures_are_means_of_some_bins(folder):
     curves = folder.curves(7)
     assert curves.shape == (8, 20)
     for name, first in (("mean", 0), ("final", 15), ("after-switch", 10)):
-        found = measured(folder, MEASURES[name])
+        found = measured(folder, METRICS[name])
         np.testing.assert_allclose(found[7], curves[:, first:].mean(axis=1))
-    with pytest.raises(ValueError, match="--measure shortfall: compares with acting"):
-        measured(folder, MEASURES["shortfall"])
+    with pytest.raises(ValueError, match="--metric shortfall: compares with acting"):
+        measured(folder, METRICS["shortfall"])
 
 
 def test_halves_pick_and_report_with_different_runs(folder):
@@ -110,11 +110,11 @@ def test_unfinished_trials_are_left_out_and_counted(place, tmp_path):
 
 
 def test_the_command_prints_and_writes(place, tmp_path):
-    found = run.invoke(app, ["best", str(place), "--out", str(tmp_path), "--measure", "final"])
+    found = run.invoke(app, ["best", str(place), "--out", str(tmp_path), "--metric", "final"])
     assert found.exit_code == 0, found.output
     assert "picked by the first half" in found.stdout.lower() and "verdict" in found.stdout
     data = json.loads((tmp_path / "best.json").read_text())
-    assert data["measure"] == "final" and len(data["choices"]) == 4
+    assert data["metric"] == "final" and len(data["choices"]) == 4
     choice = data["choices"][2]
     assert choice["settings"] == {"agent.value_step": 0.1, "agent.model_step": 0.1}
     assert choice["reported"]["runs"] == 4 and choice["at_edge"] == []
@@ -194,7 +194,7 @@ def test_less_is_better_and_diverged_runs_are_worse(tmp_path):
     folder = read_folder(tmp_path)
     values = folder.values.copy()
     values[1, 12:] = np.nan
-    found = best_of(folder, MEASURES["mean"], values)
+    found = best_of(folder, METRICS["mean"], values)
     assert found.choices[1].best is None and found.differences == []
 
 
@@ -227,19 +227,19 @@ def recording(what: str) -> str:
 
 
 def of_look(name: str) -> str:
-    return f'{{ look = "{name}", every = 30 }}'
+    return f'{{ probe = "{name}", every = 30 }}'
 
 
 def test_every_measure_and_look_says_which_way_is_better():
-    for name, measure in MEASURES.items():
+    for name, metric in METRICS.items():
         wanted = (True, True) if name in LESS else (False, False) if name in MORE else (False, True)
-        assert (measure.prefers_less(False), measure.prefers_less(True)) == wanted, name
-    for name, look in LOOKS.items():
+        assert (metric.prefers_less(False), metric.prefers_less(True)) == wanted, name
+    for name, look in PROBES.items():
         assert look.of_errors == (name in BAD_LOOKS), name
 
 
 @pytest.mark.parametrize(
-    ("what", "measure", "less"),
+    ("what", "metric", "less"),
     [
         ('["return"]', "mean", False),
         ('["length"]', "mean", True),
@@ -247,10 +247,10 @@ def test_every_measure_and_look_says_which_way_is_better():
         (of_look("greedy_return"), "last", False),
     ],
 )
-def test_the_best_is_the_least_where_less_is_better(tmp_path, what, measure, less):
+def test_the_best_is_the_least_where_less_is_better(tmp_path, what, metric, less):
     """The curves rise to the same level whatever they are of; steps of 0.1 rise highest."""
     write_sweep(tmp_path, recording(what), noise=0.01)
-    found = best(tmp_path, measure=measure)
+    found = best(tmp_path, metric=metric)
     for choice in found.choices:
         assert set(choice.settings.values()) == {0.01 if less else 0.1}
         assert choice.by_all == choice.best and choice.no_worse == (choice.best,)

@@ -17,7 +17,7 @@ from expectant.analysis.verdicts import verdict as judging_verdict
 from expectant.experiments.claims import Claim, Verdict, judge_claims
 from expectant.experiments.clauses import BLOCKS, Clause
 from expectant.experiments.decision_cost import CostRule
-from expectant.experiments.metrics import MEASURES
+from expectant.experiments.metrics import METRICS
 from expectant.experiments.reproduce import verdicts_of
 from expectant.experiments.study import the_paper
 
@@ -38,8 +38,8 @@ def plain(name: str, **curves: Any) -> Panel:
     return Panel("f", name, "", 1, None, OPTIMUM, arrays, {key: key for key in arrays})
 
 
-def of_all(measure: str, *agents: str, **more: Any) -> Claim:
-    return Claim(1, "f", "It is so.", clauses=(Clause(MEASURES[measure], agents, **more),))
+def of_all(metric: str, *agents: str, **more: Any) -> Claim:
+    return Claim(1, "f", "It is so.", clauses=(Clause(METRICS[metric], agents, **more),))
 
 
 def judged(said: Claim, *panels: Panel, **more: Any) -> Verdict:
@@ -150,13 +150,19 @@ def test_the_chance_is_that_of_a_figure_with_as_many_runs_as_the_source():
     data = plain("", a=spread(0.4, 1.0, 2000))
     for size in (5, 30):
         found = judged(said, data, sizes={"f": size})
-        assert found.chance == pytest.approx(ndtr(0.2 * np.sqrt(size)), abs=0.05)
-    assert (found.verdict, found.runs, judged(said, data).chance) == (HOLDS, 2000, 1.0)
-    assert np.isnan(judged(said, data, sizes={"f": None}).chance) and BLOCKS >= 1000
+        assert found.replication_probability == pytest.approx(ndtr(0.2 * np.sqrt(size)), abs=0.05)
+    assert (found.verdict, found.runs, judged(said, data).replication_probability) == (
+        HOLDS,
+        2000,
+        1.0,
+    )
+    assert (
+        np.isnan(judged(said, data, sizes={"f": None}).replication_probability) and BLOCKS >= 1000
+    )
     ours = paper_panel("5a", {key: np.full(40, level) for key, level in
                               (("lookahead", 9.0), (EXPECTATION, 1.0))}, 500)  # fmt: skip
     (of_study,) = verdicts_of(replace(the_paper(), claims=(claim(13),)), [ours])
-    assert of_study.chance == 1.0
+    assert of_study.replication_probability == 1.0
     assert the_paper().sizes["1"] is None and the_paper().sizes["5a"] == 30
 
 
@@ -166,7 +172,7 @@ def test_several_parts_are_shown_together_or_not_at_all():
     other = np.random.default_rng(1).permutation(spread(0.0, 1.0))
     data = plain("", a=spread(0.0, 1.0), b=other, c=np.zeros((40, 1)))
     found = judged(replace(of_all("mean", "a"), clauses=parts), data, sizes={"f": 10})
-    assert 0.15 < found.chance < 0.35 and found.verdict == UNCLEAR
+    assert 0.15 < found.replication_probability < 0.35 and found.verdict == UNCLEAR
 
 
 class Counts(NamedTuple):
@@ -200,18 +206,23 @@ def test_cost_of_a_decision(given, outcome):
 
 
 def test_verdicts_on_the_cost_of_a_decision():
-    data = replace(plain("", a=[[1.0]] * 3), interpretation="ours")
+    data = replace(plain("", a=[[1.0]] * 3), interpretation="preferred")
     found = judged(claim(18), data)
-    assert (found.reading, found.verdict, found.runs) == ("ours", HOLDS, 0)
-    assert found.to_dict()["chance"] is None and found.unit == "times"  # nothing was drawn
+    assert (found.interpretation, found.verdict, found.runs) == ("preferred", HOLDS, 0)
+    assert (
+        found.to_dict()["replication_probability"] is None and found.unit == "times"
+    )  # nothing was drawn
     assert judge_claims([claim(18)], []) == []
 
 
-def test_readings_side_by_side_and_missing_figures_left_out():
-    first = replace(plain("", a=[[1.0]] * 3), interpretation="ours")
-    second = replace(plain("", a=[[-1.0]] * 3), interpretation="code")
+def test_interpretations_side_by_side_and_missing_figures_left_out():
+    first = replace(plain("", a=[[1.0]] * 3), interpretation="preferred")
+    second = replace(plain("", a=[[-1.0]] * 3), interpretation="authors")
     found = judge_claims([of_all("mean", "a"), claim(1)], [first, second])
-    assert [(one.reading, one.verdict) for one in found] == [("ours", HOLDS), ("code", FAILS)]
+    assert [(one.interpretation, one.verdict) for one in found] == [
+        ("preferred", HOLDS),
+        ("authors", FAILS),
+    ]
 
 
 def test_what_is_missing_is_said():
@@ -226,8 +237,8 @@ def test_what_is_missing_is_said():
 def test_verdicts_serialise():
     found = judged(of_all("mean", "a"), plain("", a=spread(1.0, 1.0))).to_dict()
     assert list(found) == [
-        *("id", "figure", "reading", "kind", "claim", "verdict"),
-        *("effect", "low", "high", "margin", "runs", "chance", "rule", "detail"),
+        *("id", "figure", "interpretation", "kind", "claim", "verdict"),
+        *("effect", "low", "high", "margin", "runs", "replication_probability", "rule", "detail"),
         *("label", "unit", "note", "floored", "statistic"),
     ]
     assert found["statistic"] == found["effect"] and json.dumps(found, allow_nan=False)
@@ -277,7 +288,7 @@ def test_a_margin_can_be_a_share_of_what_is_measured(second, outcome):
 def test_what_stands_beside_is_told_of_every_move_in_its_own_figure():
     """An agent that is low after the first move alone is not called middling."""
     data = replace(plain("", a=[[9.0, 1.0, 5.0, 3.0]] * 4), switch_every=1)
-    told = replace(of_all("mean", "a"), beside=(MEASURES["lowest"],))
+    told = replace(of_all("mean", "a"), beside=(METRICS["lowest"],))
     detail = judged(told, data, replace(data, figure="other")).detail
     assert "lowest level after a switch: a 1 / 5 / 3" in detail and detail.count("beside") == 1
 

@@ -137,7 +137,7 @@ class Here(my_world.World):
 
 def named(domain, agent=ex.QLearning(0.1)):
     return trial_hash(Trial(
-        experiment="e", panel="", reading="", agent_key="q", label="", domain=domain, runs=2,
+        experiment="e", panel="", interpretation="", agent_key="q", label="", domain=domain, runs=2,
         features=ex.OneHot(), agent=agent, episodes=4, bin=2, seed=0, step_limit=50))
 
 print(ex.__file__, sys.prefix)

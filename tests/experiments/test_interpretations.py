@@ -1,4 +1,4 @@
-"""One reading changed at a time: what that does to the number of each claim."""
+"""One interpretation changed at a time: what that does to the number of each claim."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from expectant.experiments import interpretations as module
 from expectant.experiments.claims import Claim, judge_claims
 from expectant.experiments.clauses import Clause
 from expectant.experiments.interpretations import as_rows, differences, variants
-from expectant.experiments.metrics import MEASURES
+from expectant.experiments.metrics import METRICS
 from expectant.experiments.study import the_paper
 
 PAPER = the_paper()
@@ -30,10 +30,10 @@ def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
     return Panel("5a", "", "", 50, None, 0.0, {"q": curve}, {"q": "Q"})
 
 
-def test_differences_between_readings_are_paired():
+def test_differences_between_interpretations_are_paired():
     clauses = (
-        Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 5.0, 0.5)),
-        Clause(MEASURES["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
+        Clause(METRICS["mean"], ("q",), (), Statement(ABOVE, 5.0, 0.5)),
+        Clause(METRICS["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
     )
     claim = Claim(1, "5a", "", clauses=clauses)
     first, second = differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
@@ -53,7 +53,7 @@ def test_differences_between_readings_are_paired():
 
 def test_what_matters_is_corrected_for_being_one_of_many():
     """An interval that is beyond the margin by itself is not, as one of a hundred."""
-    clause = Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5))
+    clause = Clause(METRICS["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5))
     claim = Claim(1, "5a", "", clauses=(clause,))
     panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
     none, close, far = (differences(claim, [panel], [noise()])[0] for panel in panels.values())
@@ -67,7 +67,7 @@ def test_what_matters_is_corrected_for_being_one_of_many():
     assert matters(0) == [True, True]
     assert matters(1000) == [True] + [False] * 1001
     (alone,) = as_rows([(variants(PAPER)[0], verdicts, {1: [close]})])
-    assert alone["moved"][1][0]["chance"] < 0.05  # as its interval says
+    assert alone["moved"][1][0]["p"] < 0.05  # as its interval says
 
 
 def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
@@ -84,16 +84,16 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
         return SimpleNamespace(curves=lambda: curves)
 
     monkeypatch.setattr(module, "compute", compute)
-    rows = module.vary_readings(PAPER, tmp_path, 0, 1, ["5a"], 4)
-    stored = json.loads((tmp_path / "readings.json").read_text())
+    rows = module.vary_interpretations(PAPER, tmp_path, 0, 1, ["5a"], 4)
+    stored = json.loads((tmp_path / "interpretations.json").read_text())
     assert [row["changed"] for row in stored] == [row["changed"] for row in rows]
-    found = {(row["set"], row["reading"], row["option"]): row for row in rows}
-    assert found["print", None, None]["moved"] == {} and found["print", None, None]["runs"] == 4
-    moved = found["print", "ties", "the first"]["moved"]
+    found = {(row["interpretation"], row["detail"], row["choice"]): row for row in rows}
+    assert found["literal", None, None]["moved"] == {} and found["literal", None, None]["runs"] == 4
+    moved = found["literal", "ties", "the first"]["moved"]
     assert {id for id, parts in moved.items() if any(part["difference"] for part in parts)} == {
         10, 12, 14, 19, 20, 31,
     }  # fmt: skip
     (fall,) = moved[10]  # paired: runs alone vary by 1.3
     assert (fall["difference"], fall["low"], fall["high"]) == (1.0, 1.0, 1.0)
-    still = found["print", "replay capacity", "all"]["moved"]
+    still = found["literal", "replay capacity", "all"]["moved"]
     assert not any(part["difference"] for parts in still.values() for part in parts)

@@ -10,7 +10,7 @@ import pytest
 import expectant as ex
 from expectant.analysis.adaptation import LAST, adaptation_verdict, score_adaptation
 from expectant.analysis.panel import Level, Panel, Unavailable
-from expectant.experiments.metrics import measure_named
+from expectant.experiments.metrics import find_metric
 from expectant.experiments.study_report import rows_of, score_as_data
 
 LEVELS = (
@@ -20,8 +20,8 @@ LEVELS = (
 )
 
 
-def measures(first, second, third=1.0, runs=2):
-    """Runs whose last measures of each phase are given, and worthless before."""
+def metrics(first, second, third=1.0, runs=2):
+    """Runs whose last metrics of each phase are given, and worthless before."""
     phases = np.repeat([0, 1, 2], LAST + 5)
     rows = np.zeros((runs, phases.size))
     for phase, value in enumerate((first, second, third)):
@@ -38,7 +38,7 @@ def panel_of(rows, phases, levels=LEVELS):
 
 
 def test_scores_by_hand():
-    panel, rows = measures([1.0, 2.0], [0.5, 1.5], [1.0, 1.25])
+    panel, rows = metrics([1.0, 2.0], [0.5, 1.5], [1.0, 1.25])
     found = score_adaptation(panel, rows)
     assert found.first.tolist() == [0.5, 1.0]
     assert found.adaptation.tolist() == [0.0, 1.0]
@@ -61,7 +61,7 @@ def test_verdicts(learned, adapted, expected, why):
 
 
 def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_order():
-    panel, rows = measures([20.0, 20.0, 19.0], [8.0, 7.99, 2.0], runs=3)
+    panel, rows = metrics([20.0, 20.0, 19.0], [8.0, 7.99, 2.0], runs=3)
     heights = zip(LEVELS, (20.0, 10.0, 0.0), strict=True)
     levels = tuple(level._replace(height=height) for level, height in heights)
     found = score_adaptation(replace(panel, levels=levels), rows)
@@ -74,7 +74,7 @@ def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_o
 
 
 def test_a_diverged_run_is_not_dropped():
-    panel, rows = measures([2.0, 2.0], [1.5, np.nan])
+    panel, rows = metrics([2.0, 2.0], [1.5, np.nan])
     data = score_as_data(score_adaptation(panel, rows))
     assert data["verdict"] == "undecided"
     assert data["adaptation"] is None
@@ -83,20 +83,20 @@ def test_a_diverged_run_is_not_dropped():
 
 
 def test_rows_have_names_settings_and_measures():
-    panel, rows = measures([2.0, 2.0], [1.5, 0.5])
+    panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
     agent = ex.QLearning.paper(0.3, discount=0.97)
     trial: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)
     (row,) = rows_of([panel], [trial])
     assert (row["agent"], row["backups"], row["P1"], row["adaptation"]) == ("one", "all", 1.0, 0.5)
     step = "Fixed(step=0.3, per='feature', bounded=False)"
     assert row["settings"] == f"QLearning(discount=0.97, action_step={step})"
-    assert measure_named("adaptation").of(panel, rows).tolist() == [1.0, 0.0]
-    assert measure_named("learned-share").of(panel, rows).tolist() == [1.0, 1.0]
+    assert find_metric("adaptation").of(panel, rows).tolist() == [1.0, 0.0]
+    assert find_metric("learned-share").of(panel, rows).tolist() == [1.0, 1.0]
 
 
 def test_other_curves_are_not_such_a_test():
-    panel, rows = measures([2.0, 2.0], [1.5, 0.5])
+    panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
     other = replace(panel, levels=LEVELS[:2])
     assert rows_of([other], []) == []
     with pytest.raises(Unavailable, match="was not looked at through a local change"):
-        measure_named("adaptation").of(other, rows)
+        find_metric("adaptation").of(other, rows)

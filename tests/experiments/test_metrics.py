@@ -1,4 +1,4 @@
-"""Measures of curves, each worked out by hand."""
+"""Metrics of curves, each worked out by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from expectant.analysis.adaptation import recovery_times, regrets
 from expectant.analysis.panel import Level, Panel, Unavailable
-from expectant.experiments.metrics import measure_named
+from expectant.experiments.metrics import find_metric
 
 
 def panel_of(*curves: list[float], bin: int = 10, switch_every: int | None = None) -> Panel:
@@ -17,7 +17,7 @@ def panel_of(*curves: list[float], bin: int = 10, switch_every: int | None = Non
 
 
 def measured(name: str, panel: Panel, switch: int | None = None) -> list[float]:
-    found = measure_named(name)
+    found = find_metric(name)
     if switch is not None:
         assert found.at is not None
         found = found.at(switch)
@@ -107,7 +107,7 @@ def test_unsteadiness_is_that_of_single_runs():
     assert measured("unsteadiness", panel_of([0.0, 1.0, 4.0, 1.0])) == [9.0]
     curve = [1.0, -1.0] * 8
     assert measured("unsteadiness", panel_of(curve, [-x for x in curve])) == [4.0, 4.0]
-    assert measure_named("unsteadiness").per_run
+    assert find_metric("unsteadiness").per_run
 
 
 def test_shares_of_runs():
@@ -155,7 +155,7 @@ def test_a_lowest_bin_is_picked_by_other_runs():
     ]
     panel = panel_of(*curves, switch_every=20)
     for name, expected in (("lowest", [4.0, 5.0, 6.0, 7.0]), ("drop", [5.0, 3.0, 3.0, 1.0])):
-        crossed = measure_named(name).crossed
+        crossed = find_metric(name).crossed
         assert crossed is not None
         assert crossed(panel, panel.curves["a"]).tolist() == expected
         assert crossed(panel, panel.curves["a"][:1]).tolist() == [curves[0][3] if name == "lowest" else 9.0]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The study of reward-respecting subtasks: what it runs, and the readings that decide it."""
+"""The study of reward-respecting subtasks: what it runs, and the interpretations that decide it."""
 
 from __future__ import annotations
 

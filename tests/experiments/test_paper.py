@@ -12,10 +12,15 @@ from expectant.experiments.interpretations import variants as variants_of
 from expectant.experiments.reproduce import verdicts_of
 from expectant.experiments.store import Store
 from expectant.experiments.study import the_paper
-from expectant.experiments.study_request import Request as AnyRequest
+from expectant.experiments.study_config import StudyConfig as AnyRequest
 
 PAPER = the_paper()
-FIGURES, SETS, READINGS, read = PAPER.figures, PAPER.sets, PAPER.readings, PAPER.experiment
+FIGURES, SETS, INTERPRETATIONS, read = (
+    PAPER.figures,
+    PAPER.interpretations,
+    PAPER.details,
+    PAPER.experiment,
+)
 figure = PAPER.experiments.__getitem__
 
 
@@ -23,12 +28,12 @@ def variants():
     return variants_of(PAPER)
 
 
-def Request(figures=FIGURES, **options):
+def StudyConfig(figures=FIGURES, **options):
     return AnyRequest(PAPER, figures, **options)
 
 
-def agents(name, named_set="print"):
-    return {trial.agent_key: trial for trial in read(name, named_set).trials()}
+def agents(name, interpretation="literal"):
+    return {trial.agent_key: trial for trial in read(name, interpretation).trials()}
 
 
 def test_figures_have_the_papers_parameters():
@@ -53,7 +58,7 @@ def test_figures_have_the_papers_parameters():
     four = agents("4b")
     assert [getattr(c.agent, "planning_steps", 0) for c in four.values()] == [0, 1, 5, 20]
     assert four["q_learning"].domain == ex.Corridor(slip=0.3, switch_every=10_000)
-    five = agents("5b", "ours")
+    five = agents("5b", "preferred")
     options: Any = {"planning_steps": 5, **fits}
     assert five["lookahead"].agent == ex.Lookahead.paper(0.01, 0.1, **options)
     assert five["cached_values"].agent == ex.CachedValues.paper(0.01, 0.01, 0.001, **options)
@@ -61,16 +66,16 @@ def test_figures_have_the_papers_parameters():
     assert five["q_learning"].agent == ex.QLearning.paper(0.001, **fits)
 
 
-def test_every_reading_changes_something():
+def test_every_detail_changes_something():
     for variant in variants():
-        if variant.reading is None:
+        if variant.detail is None:
             continue
         changed = [trial.identity() for trial in variant.trials(0)]
         base = [
             trial.identity()
             for name in FIGURES
-            if variant.reading.concerns(name)
-            for trial in read(name, variant.named_set).trials()
+            if variant.detail.concerns(name)
+            for trial in read(name, variant.interpretation).trials()
         ]
         assert [x["agent"] for x in changed] != [x["agent"] for x in base] or [
             (x["domain"], x["features"]) for x in changed
@@ -78,20 +83,20 @@ def test_every_reading_changes_something():
 
 
 def test_the_commands_make_the_same_request_again():
-    assert Request().command() == "expectant reproduce"
-    assert Request(quick=True).command("3") == "expectant reproduce --figure 3 --quick"
-    request = Request(("5a", "5b"), seed=3, runs=7)
+    assert StudyConfig().command() == "expectant reproduce"
+    assert StudyConfig(quick=True).command("3") == "expectant reproduce --figure 3 --quick"
+    request = StudyConfig(("5a", "5b"), seed=3, runs=7)
     assert request.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
-    assert "quick" in Request(quick=True).warning
-    assert {trial.runs for trial in Request(quick=True).trials()} == {5}
-    assert {trial.runs for trial in Request(("5a",)).trials()} == {PAPER.claim_runs["5a"]}
+    assert "quick" in StudyConfig(quick=True).warning
+    assert {trial.runs for trial in StudyConfig(quick=True).trials()} == {5}
+    assert {trial.runs for trial in StudyConfig(("5a",)).trials()} == {PAPER.claim_runs["5a"]}
     assert {trial.runs for trial in request.trials()} == {7}
     assert {trial.seed for trial in request.trials()} == {3}
 
 
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
     """Going the wrong way throughout earns −5.2: the floor lies far below."""
-    trials = read("4a", "ours").trials()
+    trials = read("4a", "preferred").trials()
     panel = next(p for p in panels_of(trials, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
     at_random = panel.optimum - (panel.optimum - panel.floor) / 5.0
     assert panel.floor == pytest.approx(at_random - 4.0 * (panel.optimum - at_random))
@@ -101,7 +106,7 @@ def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
 def test_a_decision_is_cheap_with_maintained_weights():
     """Claim 18 has two answers: the printed form is dear, the one that keeps its weights is not."""
     empty = np.zeros((2, 40))
-    panel = Panel("5a", "", "ours", 50, None, 0.0, {"q": empty}, {"q": "Q"})
+    panel = Panel("5a", "", "preferred", 50, None, 0.0, {"q": empty}, {"q": "Q"})
     found = {one.id: one for one in verdicts_of(PAPER, [panel]) if one.figure == "discussion"}
     assert {id: one.verdict for id, one in found.items()} == {18: "holds", 30: "does not hold"}
     assert found[30].effect == 1.0  # 8 · 5 reads like cached action values, however many features

@@ -7,7 +7,7 @@ from building import per_feature
 import expectant as ex
 from expectant.exact import optimal_policy
 from expectant.exact.dynamic_programming import TIE
-from expectant.experiments.probes import LOOKS, Seen, look_named, register_probe, returns_within
+from expectant.experiments.probes import PROBES, Seen, find_probe, register_probe, returns_within
 
 AGENT = ex.QLearning.paper(0.1, discount=0.97)
 
@@ -16,7 +16,7 @@ AGENT = ex.QLearning.paper(0.1, discount=0.97)
     ("noise", "expected"), [(0.25, (2.596, 1.295, 0.873)), (0.0, (2.846, 1.423, 0.771))]
 )
 def test_levels_are_the_published_ones(noise, expected):
-    levels = look_named("greedy_return").levels
+    levels = find_probe("greedy_return").levels
     assert levels is not None
     before, local, after = levels(ex.domains.LocaGrid(noise=noise), AGENT, 3, horizon=40)
     found = before["optimum"], local["optimum"], local["outdated policy"]
@@ -39,7 +39,7 @@ def test_returns_by_hand():
 def test_the_error_of_values_by_hand():
     chain = ex.FiniteMDP(np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]])
     seen = Seen(np.array([[3.0, 2.0], [3.0, 5.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(3))
-    found = look_named("value_error").of(chain, ex.QLearning.paper(0.1), seen)
+    found = find_probe("value_error").of(chain, ex.QLearning.paper(0.1), seen)
     np.testing.assert_allclose(found, [0.0, np.sqrt(4.5), np.nan])  # v* = (3, 2)
 
 
@@ -52,7 +52,7 @@ def test_what_is_preferred_by_hand():
     seen = preferred(
         [[-5.0, 2.0], [1.0, 1.0]], [[TIE, 0.0], [0.0, 3 * TIE]], [[np.nan, 0.0], [0.0, 1.0]]
     )
-    decided, largest = (look_named(name).of for name in ("decided_states", "largest_value"))
+    decided, largest = (find_probe(name).of for name in ("decided_states", "largest_value"))
     np.testing.assert_array_equal(decided(domain, agent, seen), [1.0, 1.0, np.nan])
     np.testing.assert_array_equal(largest(domain, agent, seen), [5.0, 3 * TIE, np.nan])
 
@@ -64,22 +64,22 @@ def test_actions_that_lead_to_where_the_goal_was():
     still, turned = np.eye(2)[right], np.eye(2)[1 - right]
     table = np.array([still, still, turned, [0.0, 0.0]])
     seen = Seen(np.zeros((0, 0)), np.stack([table] * 3 + [table * np.nan]), np.array([0, 1, 2, 1]))
-    found = look_named("outdated_actions").of(domain, agent, seen)
+    found = find_probe("outdated_actions").of(domain, agent, seen)
     np.testing.assert_array_equal(found, [0.0, 2.5 / 4, 1.5 / 4, np.nan])
 
 
 def test_how_sure_a_softmax_is_by_hand():
     seen = preferred([[np.log(3.0), 0.0], [0.0, 0.0]], [[1000.0, 0.0], [0.0, -1000.0]])
-    look = look_named("largest_probability")
-    found = look.of(ex.Corridor(cells=2), ex.CachedPolicy.paper(0.1, 0.1), seen)
+    probe = find_probe("largest_probability")
+    found = probe.of(ex.Corridor(cells=2), ex.CachedPolicy.paper(0.1, 0.1), seen)
     np.testing.assert_allclose(found, [(0.75 + 0.5) / 2, 1.0])
     with pytest.raises(ValueError, match="is of agents that keep a policy, such as CachedPolicy"):
-        look.of(ex.Corridor(cells=2), ex.QLearning.paper(0.1), seen)
+        probe.of(ex.Corridor(cells=2), ex.QLearning.paper(0.1), seen)
 
 
 def test_how_far_values_move_from_look_to_look():
     seen = Seen(np.array([[1.0, 2.0], [1.0, 4.0], [4.0, 3.0]]), np.empty((0, 0, 0)), np.zeros(3))
-    found = look_named("value_change").of(ex.Corridor(), ex.QLearning.paper(0.1), seen)
+    found = find_probe("value_change").of(ex.Corridor(), ex.QLearning.paper(0.1), seen)
     assert found.tolist() == [0.0, 2.0, 5.0]
 
 
@@ -87,11 +87,11 @@ def test_the_value_of_the_start_by_hand():
     chain = ex.FiniteMDP(
         np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]], start=[0.75, 0.25]
     )
-    look, agent = look_named("start_value"), ex.QLearning.paper(0.1, discount=0.5)
+    probe, agent = find_probe("start_value"), ex.QLearning.paper(0.1, discount=0.5)
     seen = Seen(np.array([[4.0, 8.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(2))
-    np.testing.assert_array_equal(look.of(chain, agent, seen), [5.0, np.nan])
-    assert look.levels is not None
-    assert look.levels(chain, agent, 1) == [{"optimum": 0.75 * (1 + 0.5 * 2) + 0.25 * 2}]
+    np.testing.assert_array_equal(probe.of(chain, agent, seen), [5.0, np.nan])
+    assert probe.levels is not None
+    assert probe.levels(chain, agent, 1) == [{"optimum": 0.75 * (1 + 0.5 * 2) + 0.25 * 2}]
 
 
 def test_a_look_of_ones_own():
@@ -100,35 +100,35 @@ def test_a_look_of_ones_own():
         return seen.values.max(axis=1)
 
     try:
-        assert look_named("largest value").of is largest
+        assert find_probe("largest value").of is largest
         with pytest.raises(ValueError, match="the name 'largest value' is taken"):
             register_probe("largest value")(largest)
         with pytest.raises(
-            ValueError, match=r"look: unknown 'largest valu', did you mean 'largest"
+            ValueError, match=r"probe: unknown 'largest valu', did you mean 'largest"
         ):
-            look_named("largest valu")
+            find_probe("largest valu")
     finally:
-        LOOKS.pop("largest value")
+        PROBES.pop("largest value")
 
 
 def test_errors_of_known_values():
     """Off by 3 and by 4 in two of a hundred states, and not known once it has diverged."""
-    car, look = ex.domains.DrivenCar(), look_named("known_error")
+    car, probe = ex.domains.DrivenCar(), find_probe("known_error")
     known = car.reference_values(0.97)
     values = np.stack([known.values, known.values, np.full(100, np.nan)])
     values[1, :2] += (3.0, -4.0)
-    found = look.of(car, AGENT, Seen(values, np.zeros(0), np.zeros(3)))
+    found = probe.of(car, AGENT, Seen(values, np.zeros(0), np.zeros(3)))
     np.testing.assert_allclose(found, [0.0, 0.5, np.nan])
     with pytest.raises(ValueError, match="known_error needs a domain that knows values"):
-        look.of(ex.Corridor(), AGENT, Seen(values, np.zeros(0), np.zeros(3)))
+        probe.of(ex.Corridor(), AGENT, Seen(values, np.zeros(0), np.zeros(3)))
 
 
-@pytest.mark.parametrize("name", sorted(LOOKS))
+@pytest.mark.parametrize("name", sorted(PROBES))
 def test_a_run_that_diverged_counts_as_the_worst_of_every_look(name):
     """Where less is better the worst is the highest: it must not be taken for the best."""
     less = {"value_error", "squared_error", "known_error", "largest_value", "solving_updates"}
     less |= {"outdated_actions", "value_change"}
-    assert LOOKS[name].of_errors == (name in less)
+    assert PROBES[name].of_errors == (name in less)
 
 
 def seen(preferences: np.ndarray) -> Seen:
@@ -153,13 +153,13 @@ def test_updates_are_counted_until_the_way_is_the_best(resolution):
     looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
     work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
     asked = Seen(np.zeros((0, 0)), looks, np.zeros(5, int), work)
-    found = look_named("solving_updates").of(maze, agent, asked)
+    found = find_probe("solving_updates").of(maze, agent, asked)
     assert found.tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
     wrong = Seen(np.zeros((0, 0)), looks[[0, 1]], np.zeros(2, int), work[:2])
-    assert look_named("solving_updates").of(maze, agent, wrong).tolist() == [0.0, 1.0]
+    assert find_probe("solving_updates").of(maze, agent, wrong).tolist() == [0.0, 1.0]
     nothing = asked._replace(work=np.zeros(5))
     with pytest.raises(ValueError, match="counts backups of pairs"):
-        look_named("solving_updates").of(maze, agent, nothing)
+        find_probe("solving_updates").of(maze, agent, nothing)
 
 
 def test_outcomes_of_no_probability_lead_nowhere():
@@ -172,7 +172,7 @@ def test_outcomes_of_no_probability_lead_nowhere():
     )
     preferences = np.tile([[1.0, 0.0], [0.0, 1.0]], (2, 1, 1))
     asked = Seen(np.zeros((0, 0)), preferences, np.zeros(2, int), np.array([7.0, 9.0]))
-    found = look_named("solving_updates").of(
+    found = find_probe("solving_updates").of(
         domain, ex.DynaQ(per_feature(0.1), discount=1.0), asked
     )
     assert found.tolist() == [np.log10(7.0)] * 2
@@ -181,7 +181,7 @@ def test_outcomes_of_no_probability_lead_nowhere():
 def test_greedy_returns_and_decided_states_by_hand():
     maze, agent = ex.domains.DynaMaze(), ex.QLearning.paper(0.1, discount=0.95)
     q = ex.exact.optimal_action_values(maze, discount=0.95)
-    worth, decided = look_named("start_return"), look_named("decided_states")
+    worth, decided = find_probe("start_return"), find_probe("decided_states")
     assert worth.of(maze, agent, seen(q))[0] == pytest.approx(0.95**13)
     walk = ex.exact.policy_values(maze, np.full((46, 4), 0.25), discount=0.95)
     exact = ex.exact.start_return(maze, walk)

@@ -12,8 +12,8 @@ from expectant.engine.probe import States, all_states, ask, copy_subject, probe_
 from expectant.engine.setup import Setup
 from expectant.experiments.config_file import parse_spec
 from expectant.experiments.curves import panels_of
-from expectant.experiments.metrics import measure_named
-from expectant.experiments.probes import LOOKS, register_probe
+from expectant.experiments.metrics import find_metric
+from expectant.experiments.probes import PROBES, register_probe
 from expectant.experiments.recording import Record, levels_of, record_from, recorded, schedule
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
@@ -35,7 +35,7 @@ def job_of(domain, agent):
 
 
 def greedy(every):
-    return record_from({"look": "greedy_return", "every": every})
+    return record_from({"probe": "greedy_return", "every": every})
 
 
 def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
@@ -117,7 +117,7 @@ def test_a_diverged_run_is_nan_from_there_on():
 SPEC = """
 steps = 1_200
 runs = 2
-record = [{ look = "greedy_return", every = 500, horizon = 40 }]
+record = [{ probe = "greedy_return", every = 500, horizon = 40 }]
 [domain]
 kind = "loca_grid"
 rows = 1
@@ -165,7 +165,7 @@ def test_the_code_of_a_look_belongs_to_a_trials_identity():
         try:
             names.append(trial_hash(Trial(**{**settings, "record": Record("one's own", 500)})))
         finally:
-            LOOKS.pop("one's own")
+            PROBES.pop("one's own")
     assert names[0] == names[2] != names[1]
 
 
@@ -174,7 +174,7 @@ def test_looks_may_begin_late_and_count_from_there():
     text = """
         steps = 50
         runs = 2
-        record = [{ look = "start_value", every = 5, after = 30 }]
+        record = [{ probe = "start_value", every = 5, after = 30 }]
         [domain]
         kind = "corridor"
         cells = 3
@@ -201,7 +201,7 @@ def test_looks_may_begin_late_and_count_from_there():
     )
     assert level[:4] == (0.0, 20.0, pytest.approx(best), "optimum")
     two = best * np.array([[0.0, 0.0, 0.96, 1.0, 1.0], [0.0] * 5])  # the second never gets there
-    assert measure_named("attainment").of(panel, two).tolist() == [10.0, 20.0]
+    assert find_metric("attainment").of(panel, two).tolist() == [10.0, 20.0]
 
 
 def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
@@ -209,7 +209,7 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     car, features = ex.domains.DrivenCar(), ex.Tiles(2, 3)
     agent = ex.Lookahead.paper(0.1, 0.0, planning_steps=0, epsilon=0.0)
     setup = Setup(car, features, agent, episodes=1)
-    record = record_from({"look": "known_error", "every": 1})
+    record = record_from({"probe": "known_error", "every": 1})
     curve, stop = recorded(setup, 0, simulate, ask, np.zeros(1, np.int64), record)
     known = car.reference_values(1.0)
     vectors = probe_agent(ask, copy_subject(stop.run), States(known.observations, np.full(100, -1)),

@@ -18,7 +18,7 @@ from expectant.experiments.trials import trial_hash
 
 def test_the_hash_follows_what_decides_the_numbers():
     same = replace(
-        TRIAL, experiment="f", panel="p", reading="code", agent_key="k", label="l", runs=3
+        TRIAL, experiment="f", panel="p", interpretation="authors", agent_key="k", label="l", runs=3
     )
     assert trial_hash(same) == trial_hash(TRIAL)
     for changes in (

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.experiments.interpretations import variants
-from expectant.experiments.metrics import MEASURES, measure_named
-from expectant.experiments.probes import LOOKS
+from expectant.experiments.metrics import METRICS, find_metric
+from expectant.experiments.probes import PROBES
 from expectant.experiments.reproduce import read_stored, reproduce
 from expectant.experiments.study import find_study, packaged, read_study, spec_at
-from expectant.experiments.study_request import Request
+from expectant.experiments.study_config import StudyConfig
 from expectant.experiments.toml_tables import SpecError
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -34,9 +34,9 @@ FILES = {
     "claims.toml": (
         "[names]\nplain = 'Q-learning'\n"
         "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'Learning pays.'\n"
-        "clauses = [{ measure = 'mean', of = ['plain'], minus = ['other'] }]\n"
+        "clauses = [{ metric = 'mean', of = ['plain'], minus = ['other'] }]\n"
         "[[claims]]\nid = 2\nfigure = 'corridor'\nclaim = 'It does not.'\n"
-        "clauses = [{ measure = 'final', falls = ['other', 'plain'] }]\n"
+        "clauses = [{ metric = 'final', falls = ['other', 'plain'] }]\n"
     ),
 }
 
@@ -51,7 +51,7 @@ def write(folder: Path, **changed: str) -> Path:
 def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     study = read_study(write(tmp_path / "parity"))
     out = tmp_path / "out"
-    verdicts = reproduce(Request(study, study.figures), out)
+    verdicts = reproduce(StudyConfig(study, study.figures), out)
     assert [(v.id, v.verdict) for v in verdicts] == [(1, "holds"), (2, "does not hold")]
     assert "Return of Q-learning minus that of other is above 0 by more than 0." in verdicts[0].rule
     assert {path.name for path in out.iterdir()} >= {
@@ -71,31 +71,34 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert page.count("It does not.") >= 1 and "Claims without a figure" not in page
 
 
-def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
-    readings = (
-        "[[readings]]\nname = 'step'\nquestion = 'Which?'\noptions = [\n"
-        "{ name = 'small', sets = ['a'], changes.agents.action_step = 0.1 },\n"
-        "{ name = 'large', sets = ['b'], changes.kinds.q_learning.action_step = 0.5 } ]\n"
+def test_a_study_with_details_is_run_once_for_every_interpretation(tmp_path):
+    details = (
+        "[[details]]\nname = 'step'\nquestion = 'Which?'\nchoices = [\n"
+        "{ name = 'small', interpretations = ['a'], changes.agents.action_step = 0.1 },\n"
+        "{ name = 'large', interpretations = ['b'], changes.kinds.q_learning.action_step = 0.5 } ]\n"
     )
-    study = "title = 'Two'\nsets = ['a', 'b']\n"
-    found = read_study(write(tmp_path / "two", readings=readings, study=study))
-    trials = Request(found, found.figures).trials()
-    assert [(c.reading, vars(c.agent)["action_step"].step) for c in trials] == [
+    study = "title = 'Two'\ninterpretations = ['a', 'b']\n"
+    found = read_study(write(tmp_path / "two", interpretations=details, study=study))
+    trials = StudyConfig(found, found.figures).trials()
+    assert [(c.interpretation, vars(c.agent)["action_step"].step) for c in trials] == [
         ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
     ]  # fmt: skip
 
 
-def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
-    readings = (
-        "[[readings]]\nname = 'step'\nfigures = ['second']\noptions = [\n"
-        "{ name = 'small', sets = ['a'], changes.agents.action_step = 0.2 },\n"
+def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):
+    details = (
+        "[[details]]\nname = 'step'\nfigures = ['second']\nchoices = [\n"
+        "{ name = 'small', interpretations = ['a'], changes.agents.action_step = 0.2 },\n"
         "{ name = 'large', changes.agents.action_step = 0.5 } ]\n"
-        "[[readings]]\nname = 'slip'\noptions = [\n"
-        "{ name = 'none', sets = ['a'], changes.domain.slip = 0.0 },\n"
+        "[[details]]\nname = 'slip'\nchoices = [\n"
+        "{ name = 'none', interpretations = ['a'], changes.domain.slip = 0.0 },\n"
         "{ name = 'some', changes.domain.slip = 0.3 } ]\n"
     )
     folder = write(
-        tmp_path / "two", study="sets = ['a']", second=FILES["corridor.toml"], readings=readings
+        tmp_path / "two",
+        study="interpretations = ['a']",
+        second=FILES["corridor.toml"],
+        interpretations=details,
     )
     found = {
         variant.name: {
@@ -124,9 +127,7 @@ PANELS = (
 
 
 def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
-    claim = (CLAIM % "measure = 'mean', of = ['two'], low = 1, high = 4").replace(
-        "corridor", "both"
-    )
+    claim = (CLAIM % "metric = 'mean', of = ['two'], low = 1, high = 4").replace("corridor", "both")
     claims = claim.replace("id = 1", "id = 1\npanel = '%s'")
     right = read_study(write(tmp_path / "right", both=PANELS, claims=claims % "right"))
     (clause,) = right.claims[0].clauses
@@ -148,27 +149,27 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("said", STATEMENTS)
 def test_what_a_clause_states(said, tmp_path):
-    claim = CLAIM % f"measure = 'mean', of = ['plain']{said}"
+    claim = CLAIM % f"metric = 'mean', of = ['plain']{said}"
     (found,) = read_study(write(tmp_path / "one", claims=claim)).claims
     assert [clause.statement for clause in found.clauses] == [STATEMENTS[said]]
 
 
 CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"
-OF = "measure = 'mean', of = ['plain']"
-READING = "[[readings]]\nname = 'r'\noptions = [{ name = 'o'%s }]"
+OF = "metric = 'mean', of = ['plain']"
+DETAIL = "[[details]]\nname = 'r'\nchoices = [{ name = 'o'%s }]"
 MISTAKES = [
     ({"study": "titel = 'x'"}, "study.toml: titel: unknown key, did you mean 'title'?"),
-    ({"study": "measures = ['no_such_module']"}, "study.toml: measures: cannot import 'no_such_module'"),
+    ({"study": "metrics = ['no_such_module']"}, "study.toml: metrics: cannot import 'no_such_module'"),
     ({"study": "claim_runs = { coridor = 3 }"}, "study.toml: claim_runs: no figure 'coridor', did you mean 'corridor'?"),
-    ({"claims": CLAIM % "measure = 'recoverry', of = ['plain']"}, "claims.toml: claims.0.clauses.0.measure: unknown 'recoverry', did you mean 'recovery'?"),
-    ({"claims": CLAIM % "measure = 'mean', of = ['plian']"}, "claims.0.clauses.0.of: no agent in this figure: 'plian', did you mean 'plain'?"),
+    ({"claims": CLAIM % "metric = 'recoverry', of = ['plain']"}, "claims.toml: claims.0.clauses.0.metric: unknown 'recoverry', did you mean 'recovery'?"),
+    ({"claims": CLAIM % "metric = 'mean', of = ['plian']"}, "claims.0.clauses.0.of: no agent in this figure: 'plian', did you mean 'plain'?"),
     ({"claims": CLAIM % f"{OF}, low = 2, high = 1"}, "claims.0.clauses.0.high: must be above low (2), got 1"),
-    ({"claims": CLAIM % f"{OF}, switch = [1]"}, "claims.0.clauses.0.switch: 'mean' is not a measure of single switches"),
+    ({"claims": CLAIM % f"{OF}, switch = [1]"}, "claims.0.clauses.0.switch: 'mean' is not a metric of single switches"),
     ({"claims": 2 * (CLAIM % OF)}, "claims.1.id: must be a number of its own, got 1 twice"),
     ({"claims": CLAIM % f"{OF}, relative_margin = 0.1"}, "claims.0.clauses.0.relative_margin: goes with margin, for a number above low"),
     ({"claims": CLAIM % f"{OF}, beyond = {{ of = ['plian'] }}"}, "claims.0.clauses.0.beyond.of: no agent in this figure: 'plian', did you mean 'plain'?"),
     ({"claims": "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\n"}, "claims.0: must have clauses, or work, and not both"),
-    ({"study": "sets = ['a']", "readings": READING % ""}, "readings.toml: readings.0.options: one must be in the set 'a', got 0"),
+    ({"study": "interpretations = ['a']", "interpretations": DETAIL % ""}, "interpretations.toml: details.0.choices: one must be in 'a', got 0"),
 ]  # fmt: skip
 
 
@@ -222,31 +223,31 @@ def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
 
 def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "my_measures_for_a_test.py").write_text(
+    (tmp_path / "my_metrics_for_a_test.py").write_text(
         "import expectant as ex\n"
-        "@ex.extend.measure('first bin', 'the first bin')\n"
+        "@ex.extend.register_metric('first bin', 'the first bin')\n"
         "def first(panel, curves):\n    return curves[..., 0]\n"
     )
-    claims = CLAIM % "measure = 'first bin', of = ['plain'], low = -100.0"
-    study = "measures = ['my_measures_for_a_test']"
+    claims = CLAIM % "metric = 'first bin', of = ['plain'], low = -100.0"
+    study = "metrics = ['my_metrics_for_a_test']"
     try:
         folder = write(tmp_path / "own", claims=claims, study=study)
         with pytest.raises(SpecError, match="which would be imported and run; pass trust=True"):
             read_study(folder)
         found = read_study(folder, trust=True)
-        (verdict,) = reproduce(Request(found, found.figures), tmp_path / "out")
+        (verdict,) = reproduce(StudyConfig(found, found.figures), tmp_path / "out")
         assert verdict.verdict == "holds"
         assert "First bin: the first bin." in verdict.rule
-        with pytest.raises(ValueError, match="measure: the name 'first bin' is taken"):
-            ex.extend.measure("first bin", "again")(lambda panel, curves: curves[..., 0])
+        with pytest.raises(ValueError, match="metric: the name 'first bin' is taken"):
+            ex.extend.register_metric("first bin", "again")(lambda panel, curves: curves[..., 0])
     finally:
-        MEASURES.pop("first bin", None)
-        sys.modules.pop("my_measures_for_a_test", None)
+        METRICS.pop("first bin", None)
+        sys.modules.pop("my_metrics_for_a_test", None)
 
 
 def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
     text = (DOCS / "own-study.md").read_text()
-    for heading, known in (("measure", MEASURES), ("look", LOOKS)):
+    for heading, known in (("metric", METRICS), ("probe", PROBES)):
         table = re.search(rf"^\| {heading} \| is \|\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
         assert table is not None
         listed = re.findall(
@@ -259,5 +260,5 @@ def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
     for name, content in batches:
         (folder / name).write_text(content)
     assert len(read_study(folder).claims) == 2
-    with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):
-        measure_named("maen", "--measure")
+    with pytest.raises(ValueError, match="--metric: unknown 'maen', did you mean 'mean'"):
+        find_metric("maen", "--metric")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import best
-from expectant.experiments.metrics import MEASURES
+from expectant.experiments.metrics import METRICS
 from expectant.experiments.sweep_report import mean_band, read_curves, report_sweep, sweep_section
 from expectant.experiments.sweep_results import read_folder
 
@@ -38,7 +38,7 @@ def test_bands_are_t_intervals():
 
 def test_many_curves_are_thinned_to_means_of_bins(folder, monkeypatch):
     monkeypatch.setattr("expectant.experiments.sweep_report.MOST_POINTS", 3)
-    curves, positions, values = read_curves(folder, MEASURES["mean"])
+    curves, positions, values = read_curves(folder, METRICS["mean"])
     assert positions.tolist() == [30.0, 95.0, 165.0]  # bins 0 to 5, 6 to 12, 13 to 19, of ten
     whole = folder.curves(3)
     parts = [whole[:, :6], whole[:, 6:13], whole[:, 13:]]
@@ -80,7 +80,7 @@ def test_no_text_of_a_spec_can_become_code(place, tmp_path):
 
 def test_choices_of_best_are_shown_if_they_are_of_this_spec(place, tmp_path):
     folder = shutil.copytree(place, tmp_path / "sweep")
-    best(folder, measure="final")
+    best(folder, metric="final")
     stored = json.loads((folder / "best.json").read_text())
     stored["choices"][0].update(
         stage="fresh runs", reported={**stored["choices"][0]["reported"], "mean": 77.25}
@@ -104,13 +104,13 @@ def test_figures_and_page_again(place, tmp_path):
 
 def test_domains_that_are_looked_at_at_different_times_share_an_axis(tmp_path):
     text = spec(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
-    text = text.replace("bin = 10", 'record = { look = "value_error", every = 30 }\nbin = 10')
+    text = text.replace("bin = 10", 'record = { probe = "value_error", every = 30 }\nbin = 10')
     text = text.replace("domain.slip", "domain.switch_every").replace("[0.0]", "[100, 70]")
     write_sweep(tmp_path, text.replace("switch_every = 100", "", 1))
     section, _ = sweep_section(read_folder(tmp_path))
     assert section.positions.size == section.curves.shape[2] == 11  # 0, 30, 60, 70 | 70, … | 140, …
     assert np.isfinite(section.curves).all() and section.y_name == "error of the state values"
-    assert section.measure.endswith(", less is better")
+    assert section.metric.endswith(", less is better")
 
 
 @needs_browser

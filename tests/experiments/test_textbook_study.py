@@ -1,4 +1,4 @@
-"""What the study of the textbook needs of the lab: other curves, other looks, other measures."""
+"""What the study of the textbook needs of the lab: other curves, other looks, other metrics."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_curves_can_be_of_the_sum_of_rewards():
 SMALL_TASKS = """
 steps = 40
 runs = 3
-record = [{ look = "start_return", every = 10 }]
+record = [{ probe = "start_return", every = 10 }]
 [domain]
 kind = "branching"
 states = 6
@@ -116,7 +116,7 @@ def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
 
 
 def test_looks_can_be_even_on_a_logarithmic_scale():
-    record = '[{ look = "decided_states", every = 2, growth = 2.0 }]'
+    record = '[{ probe = "decided_states", every = 2, growth = 2.0 }]'
     panel = curve("steps = 40", record)
     assert panel.points.tolist() == [0, 2, 6, 14, 30, 40]
     with pytest.raises(SpecError, match="growth must be a finite number, 1 or more"):

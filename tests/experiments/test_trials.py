@@ -19,7 +19,7 @@ AGENT = ex.QLearning.paper(0.3, step_unit="total", discount=0.99, initial_value=
 
 
 def record(every, episodes):
-    return record_from({"look": "episode_return", "every": every, "episodes": episodes})
+    return record_from({"probe": "episode_return", "every": every, "episodes": episodes})
 
 
 def car_job(domain=CAR):

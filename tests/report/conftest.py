@@ -40,7 +40,7 @@ def synthetic_panel(
     agents: tuple[str, ...] = ("q_learning", "q_planning_expectation", "lookahead"),
     *,
     panel: str = "",
-    reading: str = "text",
+    interpretation: str = "text",
     optimum: float = 13.92,
     shape: tuple[int, int, int] = (30, 2000, 50),
     switch_every: int | None = 500,
@@ -52,18 +52,18 @@ def synthetic_panel(
     """
     runs, episodes, bin = shape
     phase = switch_every or episodes
-    rng = np.random.default_rng(len(figure) + 7 * len(panel) + 13 * len(reading))
+    rng = np.random.default_rng(len(figure) + 7 * len(panel) + 13 * len(interpretation))
     first = np.arange(0, episodes, bin)
     curves = {}
     for agent in agents:
-        speed = SPEEDS.get(agent, 100) * phase / 500 * (1.4 if reading == "code" else 1.0)
+        speed = SPEEDS.get(agent, 100) * phase / 500 * (1.4 if interpretation == "authors" else 1.0)
         below = (optimum + 7) * np.exp(-(first % phase + bin / 2) / speed)
         noise = rng.normal(0, 1.2, (runs, first.size)) + rng.normal(0, 0.5, (runs, 1))
         curves[agent] = optimum - 0.4 - speed / phase - below + noise
     if diverged:
         curves[agents[-1]][:diverged, first.size // 2 :] = np.nan
     labels = {agent: LABELS.get(agent, agent) for agent in agents}
-    return Panel(figure, panel, reading, bin, switch_every, optimum, curves, labels)
+    return Panel(figure, panel, interpretation, bin, switch_every, optimum, curves, labels)
 
 
 CLAIMS = [
@@ -73,7 +73,7 @@ CLAIMS = [
     ("5b", "Algorithm 2 recovers later than Algorithm 1"),
     ("discussion", "the decision time of Algorithm 1 grows with the number of actions"),
 ]
-READINGS = ("text", "code")
+INTERPRETATIONS = ("text", "authors")
 
 
 def synthetic_verdicts() -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ def synthetic_verdicts() -> list[dict[str, Any]]:
         {
             "id": number,
             "figure": figure,
-            "reading": reading,
+            "interpretation": interpretation,
             "claim": claim,
             "verdict": kinds[(number * (place + 1) + place) % len(kinds)],
             "effect": 0.37 * number - place,
@@ -92,7 +92,7 @@ def synthetic_verdicts() -> list[dict[str, Any]]:
             "detail": "recovery of 312 episodes against 147, over phases 2 to 4",
         }
         for number, (figure, claim) in enumerate(CLAIMS, start=1)
-        for place, reading in enumerate(READINGS)
+        for place, interpretation in enumerate(INTERPRETATIONS)
     ]
 
 
@@ -114,27 +114,31 @@ def _sections(
     figure: str, title: str, panels: list[Panel], verdicts: list[dict[str, Any]]
 ) -> list[Section]:
     tables = [("Corridor", [("cells", 9), ("slip", 0.1), ("switch_every", 500), ("runs", 30)])]
-    readings = ["k in figure 5: 5 (table) under text, 3 (text) under code"]
+    interpretations = ["k in figure 5: 5 (table) under text, 3 (text) under authors"]
     command = f"expectant reproduce --figure {figure} --out results/paper"
     return [
         Curves(figure, title, chart_of(panels)),
         Claims([verdict for verdict in verdicts if verdict["figure"] == figure]),
-        Parameters(tables, readings, command),
+        Parameters(tables, interpretations, command),
     ]
 
 
 def synthetic_report() -> Report:
-    """Three figures, five claims, two readings."""
+    """Three figures, five claims, two interpretations."""
     two = ("q_learning", "q_planning_expectation")
     cached = ("lookahead", "cached_values", "cached_policy", "q_learning")
     one = synthetic_panel("1", two, optimum=-0.2875, shape=(30, 1000, 20), switch_every=None)
     fallen = [
-        synthetic_panel("5b", cached, reading=reading, diverged=2 * place)
-        for place, reading in enumerate(READINGS)
+        synthetic_panel("5b", cached, interpretation=interpretation, diverged=2 * place)
+        for place, interpretation in enumerate(INTERPRETATIONS)
     ]
     figures = [
         ("1", "The counterexample", [one]),
-        ("5a", "Random features", [synthetic_panel(reading=reading) for reading in READINGS]),
+        (
+            "5a",
+            "Random features",
+            [synthetic_panel(interpretation=interpretation) for interpretation in INTERPRETATIONS],
+        ),
         ("5b", "Caching what the look-ahead finds", fallen),
     ]
     verdicts = synthetic_verdicts()

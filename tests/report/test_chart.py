@@ -24,18 +24,18 @@ def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any)
     assert chart.note("q_planning_expectation") == ""
 
 
-def test_more_panels_make_a_row_for_each_reading(make_panel: Any) -> None:
-    panels = [make_panel(panel=n, interpretation=r) for n in "ab" for r in ("text", "code")]
+def test_more_panels_make_a_row_for_each_interpretation(make_panel: Any) -> None:
+    panels = [make_panel(panel=n, interpretation=r) for n in "ab" for r in ("text", "authors")]
     ordered, columns = arranged(panels)
     assert columns == 2
     assert [(p.interpretation, p.panel) for p in ordered] == [
         *[("text", "a"), ("text", "b")],
-        *[("code", "a"), ("code", "b")],
+        *[("authors", "a"), ("authors", "b")],
     ]
 
 
 def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_panel: Any) -> None:
-    panels = [make_panel(), make_panel(interpretation="code", optimum=20.0)]
+    panels = [make_panel(), make_panel(interpretation="authors", optimum=20.0)]
     chart = chart_of(panels)
     curves = [curve for plot in chart.plots for curve in plot.curves]
     low = min(curve.low.min() for curve in curves)
@@ -44,7 +44,7 @@ def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_pa
 
 
 def test_an_agent_below_the_axis_is_noted_in_the_legend(make_panel: Any) -> None:
-    panels = [make_panel(), make_panel(interpretation="code")]
+    panels = [make_panel(), make_panel(interpretation="authors")]
     panels[1].curves["q_learning"][:] = -1000.0
     panels[0].curves["q_learning"][:] = -900.0
     chart = chart_of(panels)
@@ -72,17 +72,17 @@ def test_numbers_for_people(value: object, text: str) -> None:
     assert shown_number(value) == text
 
 
-def test_readings_that_came_to_the_same_are_drawn_once(make_panel: Any) -> None:
-    printed = [make_panel(panel=name, interpretation="print") for name in "ab"]
-    ours = [replace(panel, interpretation="ours") for panel in printed]
-    code = [make_panel(panel=name, interpretation="code") for name in "ab"]
-    headings = [plot.heading for plot in chart_of([*printed, *ours, *code]).plots]
+def test_interpretations_that_came_to_the_same_are_drawn_once(make_panel: Any) -> None:
+    printed = [make_panel(panel=name, interpretation="literal") for name in "ab"]
+    preferred = [replace(panel, interpretation="preferred") for panel in printed]
+    authors = [make_panel(panel=name, interpretation="authors") for name in "ab"]
+    headings = [plot.heading for plot in chart_of([*printed, *preferred, *authors]).plots]
     assert headings == [
-        "a · reading: print and ours", "b · reading: print and ours",
-        "a · reading: code", "b · reading: code",
+        "a · interpretation: literal and preferred", "b · interpretation: literal and preferred",
+        "a · interpretation: authors", "b · interpretation: authors",
     ]  # fmt: skip
     one_run_differs = {
-        agent: curve + (agent == "q_learning") for agent, curve in ours[1].curves.items()
+        agent: curve + (agent == "q_learning") for agent, curve in preferred[1].curves.items()
     }
-    ours[1] = replace(ours[1], curves=one_run_differs)
-    assert len(chart_of([*printed, *ours, *code]).plots) == 6
+    preferred[1] = replace(preferred[1], curves=one_run_differs)
+    assert len(chart_of([*printed, *preferred, *authors]).plots) == 6

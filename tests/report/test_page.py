@@ -110,10 +110,10 @@ def test_diverged_bins_are_null_and_counted(make_panel: Any) -> None:
 
 
 def test_everything_from_outside_is_escaped(make_panel: Any) -> None:
-    panel = make_panel(EVIL, (EVIL, "lookahead"), panel=EVIL, reading=EVIL)
+    panel = make_panel(EVIL, (EVIL, "lookahead"), panel=EVIL, interpretation=EVIL)
     panel.labels["lookahead"] = EVIL
     other = replace(panel, interpretation="other", panel=f'"{EVIL}')
-    keys = ("id", "figure", "reading", "claim", "verdict", "effect", "low", "high", "rule")
+    keys = ("id", "figure", "interpretation", "claim", "verdict", "effect", "low", "high", "rule")
     verdict = dict.fromkeys((*keys, "detail"), EVIL)
     sections = [
         Header(EVIL, EVIL, [EVIL]),

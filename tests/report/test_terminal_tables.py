@@ -13,12 +13,14 @@ def rows(table: Any) -> list[list[str]]:
 
 
 def test_verdicts_fit_100_columns_and_stand_in_the_order_of_claims(capsys):
-    def verdict(number: int, reading: str, outcome: str) -> Any:
+    def verdict(number: int, interpretation: str, outcome: str) -> Any:
         text = f"claim {number} " + 20 * "which is long "
-        return SimpleNamespace(id=number, figure="5a", reading=reading, claim=text, verdict=outcome)
+        return SimpleNamespace(
+            id=number, figure="5a", interpretation=interpretation, claim=text, verdict=outcome
+        )
 
     table = tables.verdict_table([
-        verdict(7, "text", "holds"), verdict(2, "text", "unclear"), verdict(2, "code", "equal"),
+        verdict(7, "text", "holds"), verdict(2, "text", "unclear"), verdict(2, "authors", "equal"),
     ])  # fmt: skip
     assert [[row[0], *row[3:]] for row in rows(table)] == [
         ["2", "[yellow]unclear[/]", "[blue]equal[/]"],
@@ -54,9 +56,9 @@ def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: An
 
 
 def test_numbers_that_move_by_more_than_the_margin_are_marked():
-    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "moved": {}}
+    base: dict[str, Any] = {"interpretation": "text", "detail": None, "choice": None, "moved": {}}
     moved = {1: [{"matters": True}], 3: [{"matters": False}]}
-    variant = {"reading": "k", "option": "3", "moved": moved}
+    variant = {"detail": "k", "choice": "3", "moved": moved}
     table = tables.dependence_table([
         {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
         {**base, **variant, "verdicts": {1: "unclear", 3: "unclear"}},

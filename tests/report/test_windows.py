@@ -15,10 +15,14 @@ from expectant.report.chart import chart_of
 
 
 def panel(
-    bins: int = 40, bin: int = 50, every: int = 500, name: str = "slip 0", reading: str = "ours"
+    bins: int = 40,
+    bin: int = 50,
+    every: int = 500,
+    name: str = "slip 0",
+    interpretation: str = "preferred",
 ):
     curve = np.tile(np.arange(float(bins)), (2, 1))
-    return Panel("4a", name, reading, bin, every, 9.0, {"q": curve}, {})
+    return Panel("4a", name, interpretation, bin, every, 9.0, {"q": curve}, {})
 
 
 def test_a_window_counts_episodes_from_the_move():
@@ -37,12 +41,16 @@ def test_a_window_counts_episodes_from_the_move():
     assert (whole.x[0], whole.end, whole.counted) == (25.0, 2000.0, "episode")
 
 
-def test_a_zoom_follows_the_panels_of_its_reading():
-    panels = [panel(name=s, reading=r) for r in ("print", "ours") for s in ("slip 0", "slip 0.1")]
+def test_a_zoom_follows_the_panels_of_its_interpretation():
+    panels = [
+        panel(name=s, interpretation=r)
+        for r in ("literal", "preferred")
+        for s in ("slip 0", "slip 0.1")
+    ]
     found = shown(panels, "4a", zoom=250)
     assert [(p.interpretation, p.title or p.panel) for p in found] == [
-        (reading, name)
-        for reading in ("print", "ours")
+        (interpretation, name)
+        for interpretation in ("literal", "preferred")
         for name in ("slip 0", "slip 0.1", "slip 0: move 1", "slip 0.1: move 1")
     ]
     assert found[2].x.tolist() == [-225 + 50 * n for n in range(10)]

@@ -30,7 +30,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """The learning curves of some agents in one domain, under one reading of the paper.
+    """The learning curves of some agents in one domain, under one interpretation of the paper.
 
     ``curves`` maps an agent's key to (runs, bins) mean returns; bin b starts at episode
     ``b * bin``. Run r of every agent had the same seed, so runs are paired. The goal moves after

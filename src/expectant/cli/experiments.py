@@ -99,7 +99,7 @@ def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
 @command("Experiments")
 def best(
     folder: Annotated[Path, typer.Argument(help="A folder of a sweep, which `run` has written.")],
-    measure: Annotated[
+    metric: Annotated[
         str, typer.Option(help="The metric to select by: mean, final, after-switch, drop, …")
     ] = "mean",
     confirm: Annotated[
@@ -127,7 +127,7 @@ def best(
 
         target = out or folder
         selection = select_best(
-            folder, measure=measure, confirm=confirm, margin=margin, out=target, threads=threads,
+            folder, metric=metric, confirm=confirm, margin=margin, out=target, threads=threads,
             trust=trust,
         )  # fmt: skip
         paths = [target / BEST, *draw_choice(selection, target)]

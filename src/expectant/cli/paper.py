@@ -30,7 +30,7 @@ def reproduce(
     ] = None,
     vary: Annotated[
         bool,
-        typer.Option("--vary", help="Change one interpretation of the source at a time instead."),
+        typer.Option("--vary", help="Change one open detail of the source at a time instead."),
     ] = False,
     out: Out = None,
     quick: Annotated[
@@ -48,34 +48,34 @@ def reproduce(
     """Run a study, by default the paper: every figure, and a verdict on every claim.
 
     Writes report.html, figure-*.png and .svg, claims.json and curves.parquet; `reproduce loca` also
-    loca.json. With --vary: change one interpretation at a time and measure, paired run by run, how
-    far the number of each claim moves. Writes readings.json. Interrupted, both resume.
+    loca.json. With --vary: change one open detail at a time and measure, paired run by run, how
+    far the number of each claim moves. Writes interpretations.json. Interrupted, both resume.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"):
-        from expectant.experiments.interpretations import vary_readings
+        from expectant.experiments.interpretations import vary_interpretations
         from expectant.experiments.reproduce import LOCA_ROWS, place_for
         from expectant.experiments.reproduce import reproduce as run_study
         from expectant.experiments.study import find_study, read_study
-        from expectant.experiments.study_request import LOCA, QUICK_RUNS, request_for
+        from expectant.experiments.study_config import LOCA, QUICK_RUNS, configure_study
         from expectant.experiments.trial_table import tell_troubles, troubles_of
         from expectant.report import terminal_tables as tables
 
         SEED.check("reproduce", "seed", seed or 0)
         source = read_study(find_study(study), trust=True)
-        request = request_for(
+        request = configure_study(
             source, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
         )
         if vary:
-            folder = out or Path(f"{source.out}-readings")
+            folder = out or Path(f"{source.out}-interpretations")
             more = request.figures, QUICK_RUNS if quick else runs
-            rows = vary_readings(source, folder, request.seed or 0, threads, *more)
+            rows = vary_interpretations(source, folder, request.seed or 0, threads, *more)
             if json:
                 print_json(rows)
             else:
                 tables.print_table(tables.dependence_table(rows))
-                print(f"all differences: {folder / 'readings.json'}")
+                print(f"all differences: {folder / 'interpretations.json'}")
             return
         folder = out or Path(source.out)
         place = place_for(request, folder)

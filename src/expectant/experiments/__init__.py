@@ -1,1 +1,1 @@
-"""The laboratory: studies as data, their trials, measures of what came out, and claims."""
+"""The laboratory: studies as data, their trials, metrics of what came out, and claims."""

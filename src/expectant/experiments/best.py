@@ -26,7 +26,7 @@ from expectant.core.formatting import html_paragraph, html_table, text_table
 from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import Difference, differences_between
 from expectant.experiments.config_file import parse_toml, read_text
-from expectant.experiments.metrics import Measure, measure_named
+from expectant.experiments.metrics import Metric, find_metric
 from expectant.experiments.results_folder import SPEC, opened
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
@@ -141,27 +141,27 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The best setting of every agent by one measure, and how the agents differ at these.
+    """The best setting of every agent by one metric, and how the agents differ at these.
 
-    Printing it shows both tables. ``values`` (trials, runs) are the measure of all runs; ``margin``
+    Printing it shows both tables. ``values`` (trials, runs) are the metric of all runs; ``margin``
     is the difference that does not matter, None for a share of the means.
     """
 
     folder: SweepFolder
-    measure: Measure
+    metric: Metric
     values: np.ndarray
     choices: list[Choice]
     margin: float | None = None
 
     @property
     def less_is_better(self) -> bool:
-        return self.measure.prefers_less(self.folder.experiment.of_errors)
+        return self.metric.prefers_less(self.folder.experiment.of_errors)
 
     @property
     def title(self) -> str:
-        """The measure and its meaning."""
+        """The metric and its meaning."""
         less = ", less is better" if self.less_is_better else ""
-        return f"{self.measure.name}: {self.measure.meaning}{less}"
+        return f"{self.metric.name}: {self.metric.meaning}{less}"
 
     @property
     def differences(self) -> list[dict[str, Any]]:
@@ -195,7 +195,7 @@ class Best:
         means = [float(np.abs(each.held_out.mean())) for each in (first, second)]
         margin = MARGIN * max(means) if self.margin is None else self.margin
         low, high = (-pair.high, -pair.low) if self.less_is_better else (pair.low, pair.high)
-        earned = self.measure.name == "mean" and self.folder.quantity in ("return", "reward")
+        earned = self.metric.name == "mean" and self.folder.quantity in ("return", "reward")
         words = {"better": "earns more" if earned else "does better",
                  "worse": "earns less" if earned else "does worse"}  # fmt: skip
         verdict = words.get(pair.verdict, UNCLEAR)
@@ -225,8 +225,8 @@ class Best:
         return {
             "spec": self.folder.spec_hash,
             "trials": self.folder.trials_hash,
-            "measure": self.measure.name,
-            "meaning": self.measure.meaning,
+            "metric": self.metric.name,
+            "meaning": self.metric.meaning,
             "less_is_better": self.less_is_better,
             "stages": [STAGES[stage] for stage in stages],
             "rules": list(RULES),
@@ -312,7 +312,7 @@ def _plain(data: dict[str, Any]) -> dict[str, Any]:
 def best(
     path: Path,
     *,
-    measure: str = "mean",
+    metric: str = "mean",
     confirm: int | None = None,
     margin: float | None = None,
     out: Path | None = None,
@@ -320,7 +320,7 @@ def best(
     trust: bool = False,
 ) -> Best:
     """Choose, compute fresh runs if asked for, and write best.json."""
-    wanted = measure_named(measure, "--measure")
+    wanted = find_metric(metric, "--metric")
     if margin is not None:
         margin = at_least(0.0).check("best", "margin", margin)
     folder = read_folder(path, trust=trust)
@@ -333,15 +333,13 @@ def best(
     return chosen
 
 
-def best_of(
-    folder: SweepFolder, measure: Measure, values: np.ndarray, *, split: bool = True
-) -> Best:
-    """The best setting of every group by the measure of all runs, (trials, runs)."""
-    less = measure.prefers_less(folder.experiment.of_errors)
+def best_of(folder: SweepFolder, metric: Metric, values: np.ndarray, *, split: bool = True) -> Best:
+    """The best setting of every group by the metric of all runs, (trials, runs)."""
+    less = metric.prefers_less(folder.experiment.of_errors)
     choices = [
         choose_in_group(group, values, split=split, less_is_better=less) for group in folder.groups
     ]
-    return Best(folder, measure, values, choices)
+    return Best(folder, metric, values, choices)
 
 
 def choose_in_group(
@@ -394,7 +392,7 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     with opened(folder.path, text, parse_toml(text, SPEC)):
         curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {
-        row: values_of(folder, best.measure, row, curve[start:])
+        row: values_of(folder, best.metric, row, curve[start:])
         for row, curve in zip(rows, curves, strict=True)
     }
     return [

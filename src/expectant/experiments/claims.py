@@ -1,6 +1,6 @@
 """Claims as data, and the verdict on each of them from learning curves.
 
-A claim is made of clauses, all of which must hold: a measure of some agents, less that of others,
+A claim is made of clauses, all of which must hold: a metric of some agents, less that of others,
 is above, at least or about a number. The sentence of its rule is written from the clauses
 themselves, so that it says what is computed. Nothing here knows the answers.
 """
@@ -25,10 +25,10 @@ from expectant.analysis.verdicts import (
     verdict,
 )
 from expectant.core.rules import one_of, whole
-from expectant.experiments.clauses import MEASURE, Clause, ClauseTable, counted_bins
+from expectant.experiments.clauses import METRIC, Clause, ClauseTable, counted_bins
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.decision_cost import CostRule
-from expectant.experiments.metrics import Measure
+from expectant.experiments.metrics import Metric
 from expectant.experiments.toml_tables import (
     SpecError,
     check_known,
@@ -44,7 +44,7 @@ from expectant.experiments.toml_tables import (
 
 KINDS = ("observation", "number", "explanation")
 SHORT = "not by more than the margin"
-AT_SWITCHES = "Measures of switches are means over all switches unless one is named. "
+AT_SWITCHES = "Metrics of switches are means over all switches unless one is named. "
 DECIDES = (
     f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
     "runs (Student's t, on jackknife values unless every run is measured by itself). Holds if "
@@ -61,7 +61,7 @@ DECIDES = (
 class Claim:
     """A statement about a figure, and the clauses that decide it, or the counted ``work``.
 
-    With ``panel`` it is about that panel of the figure alone. ``beside`` are measures that are
+    With ``panel`` it is about that panel of the figure alone. ``beside`` are metrics that are
     reported with it and decide nothing. In ``claims.toml`` clauses are tables.
     """
 
@@ -70,7 +70,7 @@ class Claim:
     claim: str = key(text())
     panel: str | None = key(text(), None)
     kind: str = key(one_of(*KINDS), KINDS[0])
-    beside: tuple[Measure, ...] = key(list_of(MEASURE, "measures"), ())
+    beside: tuple[Metric, ...] = key(list_of(METRIC, "metrics"), ())
     clauses: tuple[Any, ...] = key(tables(ClauseTable), ())
     work: CostRule | None = key(table(CostRule), None)
 
@@ -91,10 +91,10 @@ class Claim:
     def rule(self) -> str:
         if self.work is not None:
             return self.work.rule
-        measures = {clause.measure.title: clause.measure for clause in self.clauses}.values()
+        metrics = {clause.metric.title: clause.metric for clause in self.clauses}.values()
         stated = "; and ".join(clause.sentence() for clause in self.clauses)
-        meant = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in measures)
-        switches = AT_SWITCHES if any(m.at is not None for m in measures) else ""
+        meant = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in metrics)
+        switches = AT_SWITCHES if any(m.at is not None for m in metrics) else ""
         return f"{stated[0].upper()}{stated[1:]}. {meant}. {switches}{DECIDES}."
 
     def parts(self, panels: Sequence[Panel]) -> list[tuple[Clause, list[Panel]]]:
@@ -116,18 +116,18 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of one claim under one reading, with the numbers of the part that decides it.
+    """The outcome of one claim under one interpretation, with the numbers of its decisive part.
 
-    ``chance`` is the share of figures with as many runs as the source's that show all of it, by
-    more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where nothing was
-    drawn, or the source does not say how many runs there were. ``label`` says what the number is,
+    ``replication_probability`` is the share of figures with as many runs as the source's that show
+    all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
+    nothing was drawn or the source does not give its number of runs. ``label`` names the number,
     in which ``unit``; ``note`` what else is known if it is unclear; ``floored`` how many bins count
     as the floor.
     """
 
     id: int
     figure: str
-    reading: str
+    interpretation: str
     kind: str
     claim: str
     verdict: Outcome
@@ -136,7 +136,7 @@ class Verdict:
     high: float
     margin: float
     runs: int
-    chance: float
+    replication_probability: float
     rule: str
     detail: str
     label: str = ""
@@ -164,11 +164,11 @@ def judge_claims(
     panels: Sequence[Panel],
     sizes: Sizes | None = None,
 ) -> list[Verdict]:
-    """The verdict on every claim whose figure is there, for each reading it is there under.
+    """The verdict on every claim whose figure is there, for each interpretation it is there under.
 
-    Claims on the cost of a decision are judged under every reading, and the same. ``sizes`` are the
+    Claims on the cost of a decision are the same under every interpretation. ``sizes`` are the
     runs of the source's figures; without one it has as many as there are. Claims come in their
-    order, readings as first met.
+    order, interpretations as first met.
     """
     verdicts = []
     for claim in claims:
@@ -176,12 +176,15 @@ def judge_claims(
         for panel in panels:
             if claim.work is not None or claim.concerns(panel):
                 shown.setdefault(panel.interpretation, []).append(panel)
-        verdicts += [_judged(claim, reading, own, sizes or {}) for reading, own in shown.items()]
+        verdicts += [
+            _judged(claim, interpretation, own, sizes or {})
+            for interpretation, own in shown.items()
+        ]
     return verdicts
 
 
-def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -> Verdict:
-    about = (claim.id, claim.figure, reading, claim.kind, claim.claim)
+def _judged(claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes) -> Verdict:
+    about = (claim.id, claim.figure, interpretation, claim.kind, claim.claim)
     try:
         parts = claim.parts(panels)
         findings = claim.work.find() if claim.work else [clause.find(own) for clause, own in parts]
@@ -191,26 +194,31 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
         return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
     outcome, decisive = verdict(findings)
     runs = min((clause.runs_of(own)[0].shape[0] for clause, own in parts), default=0)
+    probability = replication_probability(parts, sizes) if parts else math.nan
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
     floored, lost = _losses(claim, panels)
     told = "; ".join([*map(_described, findings), *_beside(claim, panels), *lost])
     return Verdict(
-        *about, outcome, *numbers, runs, _chance(parts, sizes) if parts else math.nan, claim.rule,
+        *about, outcome, *numbers, runs, probability, claim.rule,
         f"{told[0].upper()}{told[1:]}.", decisive.label,
         "times" if claim.work else decisive.unit,
         SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
     )  # fmt: skip
 
 
-def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes) -> float:
+def joint_replication_probability(
+    claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes
+) -> float:
     """The share of figures with as many runs as the source's that show all of several claims."""
     try:
-        return _chance([part for claim in claims for part in claim.parts(panels)], sizes)
+        return replication_probability(
+            [part for claim in claims for part in claim.parts(panels)], sizes
+        )
     except Unavailable:
         return math.nan
 
 
-def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
+def replication_probability(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
     """How many of the figures that could have been show every part, if each is of its own size."""
     shown = np.array(True)
     for clause, panels in parts:
@@ -235,27 +243,27 @@ def _described(finding: Finding) -> str:
 
 
 def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
-    """What else is to be known of the agents it is about; of measures of switches, at each."""
+    """What else is to be known of the agents it is about; of metrics of switches, at each."""
     found = []
     keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
-    for measure in claim.beside:
+    for metric in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
             curves = dict(zip(panel.curves, counted_bins(panel), strict=True))
             numbers = [
-                f"{panel.labels.get(key, key)} {_measured(measure, panel, curves[key])}"
+                f"{panel.labels.get(key, key)} {_measured(metric, panel, curves[key])}"
                 for key in keys
                 if key in curves
             ]
             place = f"{panel.panel}, " if panel.panel else ""
-            found.append(f"beside it, {place}{measure.title}: {', '.join(numbers)}")
+            found.append(f"beside it, {place}{metric.title}: {', '.join(numbers)}")
     return found
 
 
-def _measured(measure: Measure, panel: Panel, curves: np.ndarray) -> str:
-    """A measure of the mean curve of runs, or at every switch one."""
-    several = [measure]
-    if measure.at is not None and panel.points is None:
-        several = [measure.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
+def _measured(metric: Metric, panel: Panel, curves: np.ndarray) -> str:
+    """A metric of the mean curve of runs, or at every switch one."""
+    several = [metric]
+    if metric.at is not None and panel.points is None:
+        several = [metric.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
     numbers = [
         one.crossed(panel, curves).mean()
         if one.crossed is not None

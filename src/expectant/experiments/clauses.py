@@ -26,7 +26,7 @@ from expectant.analysis.verdicts import (
 )
 from expectant.core.rules import Rule, at_least, between, flag, number
 from expectant.experiments.decision_cost import NUMBERS
-from expectant.experiments.metrics import MEASURES, Measure, Of
+from expectant.experiments.metrics import METRICS, Metric, Of
 from expectant.experiments.toml_tables import SpecError, check_known, key, table, text, texts
 
 BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
@@ -34,15 +34,15 @@ BLOCKS = 1000  # figures of the source's size that are drawn to tell how many sh
 
 @dataclass(frozen=True)
 class Clause:
-    """That a measure, mean over the agents ``of``, less that of ``minus``, is as stated.
+    """That a metric, mean over the agents ``of``, less that of ``minus``, is as stated.
 
     With ``beyond``, two more groups of agents, their difference is taken off that one. With
     ``across``: on average over panels, instead of in each of them. ``figure`` is where it is looked
     for; empty: in that of the claim. The margin is at most a share ``relative`` of what ``of``
-    measures, if that is not 0. ``names`` are for agents, instead of their labels.
+    metrics, if that is not 0. ``names`` are for agents, instead of their labels.
     """
 
-    measure: Measure
+    metric: Metric
     of: tuple[str, ...]
     minus: tuple[str, ...] = ()
     statement: Statement = field(default_factory=Statement)
@@ -59,7 +59,7 @@ class Clause:
 
     @property
     def weights(self) -> np.ndarray:
-        """By what their measures are multiplied to make the number of all of them."""
+        """By what their metrics are multiplied to make the number of all of them."""
         signs = zip((1.0, -1.0, -1.0, 1.0), (self.of, self.minus, *self.beyond), strict=True)
         return np.concatenate([[sign / len(g)] * len(g) for sign, g in signs if g])
 
@@ -73,8 +73,8 @@ class Clause:
         mean = "mean over panels of the " if self.across else ""
         sides = " minus that of ".join(filter(None, map(called, (self.of, self.minus))))
         beyond = " minus that of ".join(filter(None, map(called, self.beyond)))
-        less = f", less the {self.measure.title} of {beyond}," if beyond else ""
-        return f"{mean}{self.measure.title} of {sides}{less}"
+        less = f", less the {self.metric.title} of {beyond}," if beyond else ""
+        return f"{mean}{self.metric.title} of {sides}{less}"
 
     def sentence(self) -> str:
         """What the clause states, in words."""
@@ -83,7 +83,7 @@ class Clause:
             kind, f"{kind} {reference:g}, give or take {margin:g}"
         )
         if self.relative:
-            what = "the first of the two" if self.measure.base else "the greater one"
+            what = "the first of the two" if self.metric.base else "the greater one"
             said += f", or {self.relative:.0%} of {what} if that is less"
         where = f" (figure {self.figure})" if self.figure else ""
         return f"{self.subject({})} is {said}{where}"
@@ -92,7 +92,7 @@ class Clause:
         """The statement, with the margin that it has in these panels."""
         if not self.relative:
             return self.statement
-        base, agents = self.measure.base or self.measure.of, len(self.keys)
+        base, agents = self.metric.base or self.metric.of, len(self.keys)
         curves = self.runs_of(panels)
         level = np.mean(
             [
@@ -109,9 +109,9 @@ class Clause:
     ) -> np.ndarray:
         """The number from curves (n, bins) of every agent, panel by panel.
 
-        ``of`` replaces the measure's own function.
+        ``of`` replaces the metric's own function.
         """
-        measured = of or self.measure.of
+        measured = of or self.metric.of
         owners = [panel for panel in panels for _ in self.keys]
         numbers = [measured(panel, curve) for panel, curve in zip(owners, curves, strict=True)]
         table = np.array(numbers).reshape(len(panels), len(self.keys), -1)
@@ -122,7 +122,7 @@ class Clause:
         found = []
         for panel in panels:
             known = list(panel.curves.values())
-            counted = known if self.measure.of_diverged else counted_bins(panel)
+            counted = known if self.metric.of_diverged else counted_bins(panel)
             all_curves = dict(zip(panel.curves, counted, strict=True))
             found += [all_curves[key] for key in self.keys]
         fewest = min(curve.shape[0] for curve in found)
@@ -136,7 +136,7 @@ class Clause:
         first, runs = panels[0], self.runs_of([*panels, *others])
         border = len(panels) * len(self.keys)
         place = f"{first.panel}: " if first.panel and not self.across else ""
-        label, crossed = place + self.subject(first.labels), self.measure.crossed
+        label, crossed = place + self.subject(first.labels), self.metric.crossed
         statement = self.said(panels)
         if others:
             statement = Statement(ABOVE, 0.0, statement.margin)
@@ -145,20 +145,20 @@ class Clause:
             own = self.value(panels, curves[:border], of)
             return own - self.value(others, curves[border:], of) if others else own
 
-        if self.measure.per_run:
+        if self.metric.per_run:
             found = assess(number(*runs), statement, label)
         elif crossed is not None:
             found = assess(number(*runs, of=crossed), statement, label, widened=CROSS_FIT_WIDENING)
         else:
             effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
             found = assess(pseudo_values(number, runs), statement, label, effect)
-        return found._replace(unit=self.measure.unit or first.quantity)
+        return found._replace(unit=self.metric.unit or first.quantity)
 
     def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
         """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
         curves = self.runs_of(panels)
         weights = subsample_weights(curves[0].shape[0], size, BLOCKS)
-        if self.measure.per_run:
+        if self.metric.per_run:
             values = weights @ self.value(panels, curves)
         else:
             values = self.value(panels, [weights @ curve for curve in curves])
@@ -170,12 +170,12 @@ def counted_bins(panel: Panel) -> list[np.ndarray]:
     return clip_at_floor(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
 
 
-def _measure_named(name: object) -> Measure:
-    check_known("unknown", [name], sorted(MEASURES))
-    return MEASURES[str(name)]
+def _metric_named(name: object) -> Metric:
+    check_known("unknown", [name], sorted(METRICS))
+    return METRICS[str(name)]
 
 
-MEASURE = Rule("the name of a measure", _measure_named)
+METRIC = Rule("the name of a metric", _metric_named)
 MARGIN = at_least(0.0)
 
 
@@ -191,7 +191,7 @@ class AgentGroups:
 class ClauseTable(AgentGroups):
     """One of the ``clauses`` of a claim; ``switch`` and ``falls`` make several of it."""
 
-    measure: Measure = key(MEASURE)
+    metric: Metric = key(METRIC)
     falls: tuple[str, ...] = key(texts(), ())
     low: float | None = key(number(), None)
     high: float | None = key(number(), None)
@@ -209,14 +209,14 @@ class ClauseTable(AgentGroups):
             raise SpecError("must have of, or falls, and not both")
         if len(self.falls) == 1:
             raise SpecError("must be two agents or more", "falls")
-        if self.switch and self.measure.at is None:
-            raise SpecError(f"{self.measure.name!r} is not a measure of single switches", "switch")
+        if self.switch and self.metric.at is None:
+            raise SpecError(f"{self.metric.name!r} is not a metric of single switches", "switch")
         if self.relative_margin:
             if self.margin is None or self.at_least is not None or self.about is not None:
                 raise SpecError("goes with margin, for a number above low", "relative_margin")
-            if self.measure.per_run or self.beyond != AgentGroups():
+            if self.metric.per_run or self.beyond != AgentGroups():
                 raise SpecError(
-                    f"needs a measure of mean curves and no beyond, got {self.measure.name!r}",
+                    f"needs a metric of mean curves and no beyond, got {self.metric.name!r}",
                     "relative_margin",
                 )
 
@@ -249,12 +249,12 @@ class ClauseTable(AgentGroups):
         sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
         if self.falls:
             sides = [((more,), (less,)) for more, less in pairwise(self.falls)]
-        at = self.measure.at
-        measures = [at(number) for number in self.switch] if at else []
+        at = self.metric.at
+        metrics = [at(number) for number in self.switch] if at else []
         for of, minus in sides:
-            for measure in measures or [self.measure]:
+            for metric in metrics or [self.metric]:
                 clause = Clause(
-                    measure, of, minus, self.statement, self.across, self.figure,
+                    metric, of, minus, self.statement, self.across, self.figure,
                     (self.beyond.of, self.beyond.minus), self.relative_margin,
                 )  # fmt: skip
                 yield replace(clause, names={k: names[k] for k in clause.keys if k in names})

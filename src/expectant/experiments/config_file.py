@@ -236,11 +236,13 @@ class Experiment:
         """Replace some settings where they apply."""
         return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
 
-    def trials(self, reading: str = "", *, trust: bool = False) -> list[Trial]:
+    def trials(self, interpretation: str = "", *, trust: bool = False) -> list[Trial]:
         """Describe all agents of all panels in all variations."""
         describe = Describer(trust)
         return [
-            self._trial(one, describe, reading) for panel in self.panels for one in points(panel)
+            self._trial(one, describe, interpretation)
+            for panel in self.panels
+            for one in points(panel)
         ]
 
     def names(self) -> list[tuple[str, str]]:
@@ -255,13 +257,18 @@ class Experiment:
         """Describe one agent of a panel with chosen settings."""
         return self._trial(point(panel, agent, settings), Describer(), "")
 
-    def _trial(self, found: Point, describe: Describer, reading: str) -> Trial:
+    def _trial(self, found: Point, describe: Describer, interpretation: str) -> Trial:
         parts = {
             "domain": describe(Domain, "domain", found["domain"]),
             "features": describe(Features, "features", found["features"]),
             "agent": describe(Agent, f"agents.{found['base_agent']}", found["agent"]),
         }
-        return Trial(experiment=self.name, reading=reading, **{**found, **parts}, **self.common())
+        return Trial(
+            experiment=self.name,
+            interpretation=interpretation,
+            **{**found, **parts},
+            **self.common(),
+        )
 
     def common(self) -> dict[str, Any]:
         """Return what all trials share: how long, how often, which seed, what is recorded."""

@@ -33,14 +33,14 @@ def panels_of(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Pan
     """Group the curves of trials into panels, in the order of the trials."""
     grouped: dict[tuple[str, str, str], list[tuple[Trial, np.ndarray]]] = {}
     for trial, curve in zip(trials, curves, strict=True):
-        grouped.setdefault((trial.experiment, trial.panel, trial.reading), []).append(
+        grouped.setdefault((trial.experiment, trial.panel, trial.interpretation), []).append(
             (trial, curve)
         )
     return [
         Panel(
             figure=figure,
             panel=name,
-            interpretation=reading,
+            interpretation=interpretation,
             bin=members[0][0].width,
             switch_every=members[0][0].domain.switch_every,
             curves={trial.agent_key: curve for trial, curve in members},
@@ -48,7 +48,7 @@ def panels_of(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Pan
             title=members[0][0].panel_title,
             **axes_of_panel([trial for trial, _ in members]),
         )
-        for (figure, name, reading), members in grouped.items()
+        for (figure, name, interpretation), members in grouped.items()
     ]
 
 
@@ -155,7 +155,11 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
             runs, bins = curve.shape
             firsts = arrow.array(np.tile(panel.first_episodes.astype(np.int64), runs))
             unknown, steps = arrow.nulls(curve.size, arrow.int64()), panel.unit == "step"
-            named = {"figure": panel.figure, "panel": panel.panel, "reading": panel.interpretation}
+            named = {
+                "figure": panel.figure,
+                "panel": panel.panel,
+                "interpretation": panel.interpretation,
+            }
             columns: dict[str, Any] = {
                 **{key: arrow.repeat(text, curve.size) for key, text in named.items()},
                 "agent": arrow.repeat(agent, curve.size),
@@ -206,7 +210,7 @@ def read_curves(path: Path, trials: Sequence[Trial]) -> list[np.ndarray]:
         wanted = (
             (compute.field("figure") == trial.experiment)
             & (compute.field("panel") == trial.panel)
-            & (compute.field("reading") == trial.reading)
+            & (compute.field("interpretation") == trial.interpretation)
             & (compute.field("agent") == trial.agent_key)
         )
         rows = table.filter(wanted)

@@ -1,4 +1,4 @@
-"""Which claims depend on which reading: change one reading at a time, from each named set.
+"""Which claims depend on which detail: change one detail at a time, from each interpretation.
 
 The effect of a change is the difference of the claim's own number, paired run by run with the named
 set, corrected for the number of differences. A changed verdict says less: it may change by chance.
@@ -22,38 +22,38 @@ from expectant.experiments.claims import Claim, Verdict, judge_claims
 from expectant.experiments.curves import panels_of
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
-from expectant.experiments.study import Reading, ReadingOption, Study
+from expectant.experiments.study import Detail, DetailChoice, Study
 from expectant.experiments.trials import Trial
 
-FILE = "readings.json"
+FILE = "interpretations.json"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A named set of a study with at most one reading changed."""
+    """An interpretation of a study with at most one detail changed."""
 
     study: Study
-    named_set: str
-    reading: Reading | None = None
-    option: ReadingOption | None = None
+    interpretation: str
+    detail: Detail | None = None
+    choice: DetailChoice | None = None
 
     @property
     def name(self) -> str:
-        if self.reading is None or self.option is None:
-            return self.named_set
-        return f"{self.named_set}, {self.reading.name}: {self.option.name}"
+        if self.detail is None or self.choice is None:
+            return self.interpretation
+        return f"{self.interpretation}, {self.detail.name}: {self.choice.name}"
 
     def trials(
         self, seed: int, figures: Sequence[str] = (), runs: int | None = None
     ) -> list[Trial]:
-        """The trials of all figures, or of some, that the changed reading concerns."""
-        instead = (self.reading, self.option) if self.reading and self.option else None
+        """The trials of all figures, or of some, that the changed detail concerns."""
+        instead = (self.detail, self.choice) if self.detail and self.choice else None
         trials = []
         for figure in figures or self.study.figures:
-            if self.named_set not in self.study.sets_of(figure):
+            if self.interpretation not in self.study.interpretations_of(figure):
                 continue
-            if self.reading is None or self.reading.concerns(figure):
-                experiment = self.study.experiment(figure, self.named_set, instead=instead)
+            if self.detail is None or self.detail.concerns(figure):
+                experiment = self.study.experiment(figure, self.interpretation, instead=instead)
                 many = runs or experiment.runs
                 trials += replace(experiment, seed=seed, runs=many).trials(self.name)
         return trials
@@ -64,20 +64,20 @@ Varied = tuple[Variant, list[Verdict], dict[int, list[Finding]]]
 
 
 def variants(study: Study) -> list[Variant]:
-    """Each named set as it is, then with every other option of every reading."""
+    """Each interpretation as it is, then with every other choice of every detail."""
     found = []
-    for named_set in study.sets:
-        found.append(Variant(study, named_set))
+    for interpretation in study.interpretations:
+        found.append(Variant(study, interpretation))
         found += [
-            Variant(study, named_set, reading, option)
-            for reading in study.readings
-            for option in reading.options
-            if option is not reading.chosen(named_set)
+            Variant(study, interpretation, detail, choice)
+            for detail in study.details
+            for choice in detail.choices
+            if choice is not detail.choice_in(interpretation)
         ]
     return found
 
 
-def vary_readings(
+def vary_interpretations(
     study: Study,
     folder: Path,
     seed: int = 0,
@@ -87,21 +87,21 @@ def vary_readings(
 ) -> list[dict[str, Any]]:
     """Run every variant and write what it makes of the claims; one row per variant.
 
-    Claims on the cost of a decision, which no reading changes, are left out.
+    Claims on the cost of a decision, which no detail changes, are left out.
     """
     chosen = variants(study)
-    if not study.claims or not any(variant.reading for variant in chosen):
-        raise ValueError(f"{study.name}: nothing to vary, no reading has a second option")
+    if not study.claims or not any(variant.detail for variant in chosen):
+        raise ValueError(f"{study.name}: nothing to vary, no detail has a second choice")
     claims = [claim for claim in study.claims if claim.clauses]
     trials = [trial for variant in chosen for trial in variant.trials(seed, figures, runs)]
-    work = compute(trials, Store(folder), threads=threads, title="one reading at a time")
+    work = compute(trials, Store(folder), threads=threads, title="one detail at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
     for panel in panels_of(trials, work.curves()):
         panels[panel.interpretation].append(panel)
     results: list[Varied] = []
     for variant in chosen:
-        own, base = panels[variant.name], panels[variant.named_set]
-        moved = {claim.id: differences(claim, own, base) for claim in claims if variant.reading}
+        own, base = panels[variant.name], panels[variant.interpretation]
+        moved = {claim.id: differences(claim, own, base) for claim in claims if variant.detail}
         kept = {id: parts for id, parts in moved.items() if parts}
         results.append((variant, judge_claims(claims, own, study.sizes), kept))
     rows = as_rows(results)
@@ -112,7 +112,7 @@ def vary_readings(
 def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) -> list[Finding]:
     """What every part of a claim is in some panels less what it is in others, paired by run.
 
-    Figures that a reading does not concern are the same in both, and no difference.
+    Figures that a detail does not concern are the same in both, and no difference.
     """
     changed = {panel.figure for panel in panels}
     both = [[panel for panel in group if panel.figure in changed] for group in (panels, before)]
@@ -129,7 +129,7 @@ def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) 
 
 
 def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
-    """One row per variant: verdicts by claim, which differ from the set's, and what has moved.
+    """One row per variant: verdicts by claim, changed verdicts, and moved numbers.
 
     Of a claim of several parts the one comes first that has moved the most margins. A difference
     matters if it is beyond the margin, by Holm's correction over all parts of all claims under all
@@ -140,12 +140,12 @@ def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
     for variant, judged, moved in results:
         runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
         verdicts = {verdict.id: str(verdict.verdict) for verdict in judged}
-        before = base.setdefault(variant.named_set, verdicts)  # the set itself comes first
+        before = base.setdefault(variant.interpretation, verdicts)  # which comes first
         rows.append(
             {
-                "set": variant.named_set,
-                "reading": variant.reading.name if variant.reading else None,
-                "option": variant.option.name if variant.option else None,
+                "interpretation": variant.interpretation,
+                "detail": variant.detail.name if variant.detail else None,
+                "choice": variant.choice.name if variant.choice else None,
                 "runs": runs,
                 "verdicts": verdicts,
                 "changed": [id for id, verdict in verdicts.items() if before[id] != verdict],
@@ -155,12 +155,12 @@ def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
                 },
             }
         )
-    for named_set in base:
-        own = [row["moved"].values() for row in rows if row["set"] == named_set]
+    for interpretation in base:
+        own = [row["moved"].values() for row in rows if row["interpretation"] == interpretation]
         parts = [part for claims in own for claim in claims for part in claim]
-        chances = holm_correction(np.array([part["chance"] for part in parts]))
-        for part, chance in zip(parts, chances, strict=True):
-            part["matters"] = bool(chance <= 1.0 - LEVEL)
+        p_values = holm_correction(np.array([part["p"] for part in parts]))
+        for part, p_value in zip(parts, p_values, strict=True):
+            part["matters"] = bool(p_value <= 1.0 - LEVEL)
     return rows
 
 
@@ -169,7 +169,7 @@ def _margins(part: Finding) -> float:
     return abs(part.effect) / max(part.statement.margin, part.statement.slack)
 
 
-def _chance(part: Finding, runs: int) -> float:
+def _p_value(part: Finding, runs: int) -> float:
     """The p-value of a difference being within its margin, on either side."""
     from scipy.special import stdtr, stdtrit
 
@@ -189,5 +189,5 @@ def _data(part: Finding, runs: int) -> dict[str, Any]:
         **{key: float(f"{x:.6g}") if abs(x) < math.inf else None for key, x in numbers.items()},
         "margin": part.statement.margin,
         "clear": nearest > part.statement.slack,
-        "chance": float(f"{_chance(part, runs):.3g}"),
+        "p": float(f"{_p_value(part, runs):.3g}"),
     }

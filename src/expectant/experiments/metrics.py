@@ -1,8 +1,8 @@
-"""Measures: what is said about curves in one number each, known by name.
+"""Metrics: what is said about curves in one number each, known by name.
 
-A measure maps a panel and curves (n, bins) to (n,): applied to every run's curve it gives one
+A metric maps a panel and curves (n, bins) to (n,): applied to every run's curve it gives one
 number a run, applied to the mean curve over runs one number for all of them. Claims, the choice of
-settings and configs name them; :func:`measure` adds one.
+settings and configs name them; :func:`register_metric` adds one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.adaptation import LAST as LOOKS_AT_END
+from expectant.analysis.adaptation import LAST as PROBES_AT_END
 from expectant.analysis.adaptation import (
     RECOVERED_FRACTION,
     REGRET_EPISODES,
@@ -40,19 +40,19 @@ Of = Callable[[Panel, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Measure:
+class Metric:
     """A number of curves: ``of`` maps a panel and curves (n, bins) to (n,).
 
     ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
-    runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
+    runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same metric at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
     with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
     are not finite. ``less_is_better`` says which way is better; None: as of the curve itself.
     ``unit`` is what it is counted in, by default as the curves are.
 
-    A measure that picks a bin by its height has ``crossed``, one number for every run (n,) of
+    A metric that picks a bin by its height has ``crossed``, one number for every run (n,) of
     (n, bins), with the bin picked by other runs. ``base`` is what a margin can be a share of,
-    where that is not the measure itself.
+    where that is not the metric itself.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Measure:
     meaning: str
     of: Of
     per_run: bool = False
-    at: Callable[[int], Measure] | None = None
+    at: Callable[[int], Metric] | None = None
     needs_optimum: bool = False
     of_diverged: bool = False
     unit: str = ""
@@ -73,7 +73,7 @@ class Measure:
         return of_errors if self.less_is_better is None else self.less_is_better
 
 
-MEASURES: Registry[Measure] = Registry("measure")
+METRICS: Registry[Metric] = Registry("metric")
 EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
 LOST = (
     f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
@@ -82,29 +82,31 @@ LOST = (
 CROSSED = ", in every run the one in which the other half of the runs is lowest on average"
 
 
-def measure(
+def register_metric(
     name: str, meaning: str, title: str = "", *, per_run: bool = True, **more: Any
 ) -> Callable[[Of], Of]:
-    """Make a function of a panel and curves (n, bins), to (n,), a measure of that name.
+    """Make a function of a panel and curves (n, bins), to (n,), a metric of that name.
 
-    ``more`` are other fields of a :class:`Measure`, such as ``less_is_better=True``.
+    ``more`` are other fields of a :class:`Metric`, such as ``less_is_better=True``.
     """
 
     def register(of: Of) -> Of:
-        MEASURES.add(Measure(name, title or name, meaning, of, per_run=per_run, **more))
+        METRICS.add(Metric(name, title or name, meaning, of, per_run=per_run, **more))
         return of
 
     return register
 
 
-def measure_named(name: str, where: str = "measure") -> Measure:
-    """A measure by its name; ``where`` it was asked for is said if there is none."""
-    return MEASURES.named(name, where)
+def find_metric(name: str, where: str = "metric") -> Metric:
+    """A metric by its name; ``where`` it was asked for is said if there is none."""
+    return METRICS.named(name, where)
 
 
 # the package's own, of mean curves unless they say otherwise
-of_mean_curve = partial(measure, per_run=False)
-share_of_runs = partial(measure, of_diverged=True, unit="share of runs", less_is_better=True)
+of_mean_curve = partial(register_metric, per_run=False)
+share_of_runs = partial(
+    register_metric, of_diverged=True, unit="share of runs", less_is_better=True
+)
 
 
 def last_bins(curve: np.ndarray, least: int = 1) -> np.ndarray:
@@ -165,7 +167,7 @@ def shortfall(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return panel.optimum - final(panel, curve)
 
 
-def measure_of_switches(
+def register_switch_metric(
     name: str,
     meaning: str,
     title: str,
@@ -173,16 +175,16 @@ def measure_of_switches(
     crossed: Callable[..., np.ndarray] | None = None,
     **more: Any,
 ) -> None:
-    """Add a measure of switches: the mean over all of them, or at one that is named."""
+    """Add a metric of switches: the mean over all of them, or at one that is named."""
 
     def mean(of: Callable[..., np.ndarray]) -> Of:
         return lambda panel, curve: of(panel, curve).mean(axis=0)
 
-    def at(number: int) -> Measure:
+    def at(number: int) -> Metric:
         def one(of: Callable[..., np.ndarray]) -> Of:
             return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
 
-        return Measure(
+        return Metric(
             name, f"{title} (switch {number})", meaning, one(of_switches),
             crossed=crossed and one(crossed), **more,
         )  # fmt: skip
@@ -193,20 +195,22 @@ def measure_of_switches(
     )(mean(of_switches))  # fmt: skip
 
 
-measure_of_switches(
+register_switch_metric(
     "regret", LOST, "regret after a switch", regrets,
     needs_optimum=True, less_is_better=True, unit=SUMMED,
 )  # fmt: skip
-measure_of_switches(
+register_switch_metric(
     "lowest", f"the lowest bin of a phase{CROSSED}", "lowest level after a switch",
     lowest_bins, cross_fitted_lows,
 )  # fmt: skip
-measure_of_switches("entry", "the first bin, or look, of a phase", "level at a switch", first_bins)
-measure_of_switches(
+register_switch_metric(
+    "entry", "the first bin, or probe, of a phase", "level at a switch", first_bins
+)
+register_switch_metric(
     "drop", f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
     "drop", drops, cross_fitted_drops, less_is_better=True,
 )  # fmt: skip
-measure_of_switches(
+register_switch_metric(
     "recovery",
     "the episodes until the end of the first bin, from the lowest one on, that has made up "
     f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
@@ -248,7 +252,7 @@ def lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
 
 @of_mean_curve(
     "entry-falls",
-    "the first bin, or look, after the first switch minus that after the second",
+    "the first bin, or probe, after the first switch minus that after the second",
     "fall of the level at a switch",
 )
 def entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -256,7 +260,7 @@ def entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray(first[0] - first[1])
 
 
-@measure(
+@register_metric(
     "unsteadiness",
     f"mean squared change of a run's return from one bin to the next in {LAST}",
     unit="squared return",
@@ -268,7 +272,7 @@ def unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
 
 of_mean_curve("first", "the first bin", "first point")(lambda panel, curve: curve[..., 0])
 of_mean_curve("second", "the second bin", "second point")(lambda panel, curve: curve[..., 1])
-of_mean_curve("last", "the last bin, or the last look", "last point")(
+of_mean_curve("last", "the last bin, or the last probe", "last point")(
     lambda panel, curve: curve[..., -1]
 )
 
@@ -299,32 +303,32 @@ def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
 
 
-measure(
+register_metric(
     "learned-share",
-    f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
+    f"mean of the last {PROBES_AT_END} probes of the first phase, divided by the optimum",
     "share of the optimum before the change",
     unit="share of the optimum",
     less_is_better=False,
 )(lambda panel, curves: score_adaptation(panel, curves).first)
-measure(
+register_metric(
     "adaptation",
-    f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
+    f"mean of the last {PROBES_AT_END} probes of the second phase, on a scale where the policy "
     "that was best before has 0 and the new optimum 1",
     unit="share of the way",
     less_is_better=False,
 )(lambda panel, curves: score_adaptation(panel, curves).adaptation)
 
 
-@measure(
+@register_metric(
     "attainment",
-    "mean over runs of the steps (or episodes) until the first look that is at least 95 % of "
+    "mean over runs of the steps (or episodes) until the first probe that is at least 95 % of "
     "the optimum",
     "time to the optimum",
     unit=EPISODES,
     less_is_better=True,
 )
 def attainment(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    """The last look where the optimum is never attained."""
+    """The last probe where the optimum is never attained."""
     best = [level.height for level in panel.levels if level.name == "optimum"]
     if panel.points is None or not best:
         raise Unavailable("no optimum is known of what is looked at")

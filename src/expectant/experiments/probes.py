@@ -1,8 +1,8 @@
-"""Looks: one number of what an agent knows each, known by name.
+"""Probes: one number of what an agent knows each, known by name.
 
-A look asks an agent about all states of its domain. Those that come with the package are computed
-exactly, so that there is no noise in them; :func:`look_as` adds another. Where states have no
-numbers, a look can be at episodes instead.
+A probe asks an agent about all states of its domain. Those that come with the package are computed
+exactly, so that there is no noise in them; :func:`register_probe` adds another. Where states have
+no numbers, a probe can be at episodes instead.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     """The answers at M stops, one row each, NaN from a divergence on; ``phases`` (M,).
 
     ``values`` (M, S), ``preferences`` (M, S, A), and ``work`` (M,), how many backups planning has
-    drawn by then; ``returns`` (M, E) of episodes that the agent acts greedily in. What a look does
+    drawn by then; ``returns`` (M, E) of episodes that the agent acts greedily in. What a probe does
     not ask for is empty.
     """
 
@@ -54,7 +54,7 @@ Of = Callable[..., np.ndarray]
 
 
 @dataclass(frozen=True)
-class Look:
+class Probe:
     """A number of what an agent knows: ``of`` maps a domain, an agent's description and what was
     :class:`Seen` to (M,), with the ``options`` that a record may set.
 
@@ -73,34 +73,34 @@ class Look:
     of_errors: bool = False
 
 
-LOOKS: Registry[Look] = Registry("look")
+PROBES: Registry[Probe] = Registry("probe")
 
 
 def register_probe(
     name: str, title: str = "", *, topics: tuple[str, ...] = ("values",), **more: Any
 ) -> Callable[[Of], Of]:
-    """Make a function of a domain, an agent and what was seen, to (M,), a look of that name.
+    """Make a function of a domain, an agent and what was seen, to (M,), a probe of that name.
 
-    ``title`` is what figures call it. ``more`` are the other fields of a :class:`Look`.
+    ``title`` is what figures call it. ``more`` are the other fields of a :class:`Probe`.
     """
 
     def register(of: Of) -> Of:
-        LOOKS.add(Look(name, title or name, topics, of, **more))
+        PROBES.add(Probe(name, title or name, topics, of, **more))
         return of
 
     return register
 
 
-def look_named(name: str) -> Look:
-    """A look by its name."""
-    return LOOKS.named(name)
+def find_probe(name: str) -> Probe:
+    """A probe by its name."""
+    return PROBES.named(name)
 
 
 def count_phases(domain: Domain) -> int:
     """The number of phases of the MDP of a domain."""
     mdp = domain.mdp()
     if mdp is None:
-        raise ValueError(f"look: domain must be a finite MDP, got {domain!r}")
+        raise ValueError(f"probe: domain must be a finite MDP, got {domain!r}")
     return int(mdp.outcomes.probabilities.shape[0])
 
 
@@ -183,7 +183,7 @@ def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 @register_probe("value_change", "squared change of the values", of_errors=True)
 def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """Mean over states of the squared change of v̂(s) since the look before."""
+    """Mean over states of the squared change of v̂(s) since the probe before."""
     moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
     return np.asarray((moved**2).mean(axis=1))
 
@@ -392,5 +392,5 @@ def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.
     levels=lambda domain, agent, phases, episodes: reference_levels(domain, phases),
 )
 def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int) -> np.ndarray:
-    """Mean discounted return of greedy episodes without learning, the same at every look."""
+    """Mean discounted return of greedy episodes without learning, the same at every probe."""
     return np.asarray(seen.returns.mean(axis=1))

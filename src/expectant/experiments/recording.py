@@ -37,7 +37,7 @@ from expectant.engine.probe import (
 )
 from expectant.engine.setup import Setup
 from expectant.engine.workers import CompileOrder
-from expectant.experiments.probes import Look, Seen, look_named
+from expectant.experiments.probes import Probe, Seen, find_probe
 from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
 
 RETURNS = "returns"  # what is asked of a look by episodes
@@ -61,7 +61,7 @@ class Record:
     ``growth`` times as long as the one before, for looks that are even on a logarithmic scale.
     """
 
-    look: str
+    probe: str
     every: int
     options: tuple[tuple[str, object], ...] = ()
     after: int = 0
@@ -70,7 +70,7 @@ class Record:
     def to_dict(self) -> dict[str, object]:
         after = {"after": self.after} if self.after else {}
         growth = {"growth": self.growth} if self.growth != 1.0 else {}
-        return {"look": self.look, "every": self.every, **after, **growth, **dict(self.options)}
+        return {"probe": self.probe, "every": self.every, **after, **growth, **dict(self.options)}
 
     def schedule(self, setup: Setup) -> Schedule:
         """When a run of a setup is looked at."""
@@ -82,14 +82,14 @@ class Record:
         return cast(int, dict(self.options).get("episodes", 0))  # as its rule has made it
 
     @property
-    def found(self) -> Look:
-        return look_named(self.look)
+    def found(self) -> Probe:
+        return find_probe(self.probe)
 
 
 def record_from(data: Mapping[str, Any]) -> Record:
     """The record that a table of a spec stands for; a ``ValueError`` says what is wrong."""
     wanted = dict(data)
-    found = look_named(wanted.pop("look", None))
+    found = find_probe(wanted.pop("probe", None))
     every = whole(1).check("record", "every", wanted.pop("every", 1))
     after = whole(0).check("record", "after", wanted.pop("after", 0))
     growth = at_least(1.0).check("record", "growth", wanted.pop("growth", 1.0))

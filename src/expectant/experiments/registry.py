@@ -1,4 +1,4 @@
-"""What data call by a name: looks and measures, of the package and of anybody's own."""
+"""What data call by a name: probes and metrics, of the package and of anybody's own."""
 
 from __future__ import annotations
 

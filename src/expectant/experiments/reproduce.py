@@ -42,8 +42,8 @@ from expectant.experiments.results_folder import (
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.study import Study, find_study, read_study, study_of, word_for
+from expectant.experiments.study_config import LOCA, StudyConfig
 from expectant.experiments.study_report import rows_of, write_results
-from expectant.experiments.study_request import LOCA, Request
 from expectant.experiments.sweep import Outcome
 from expectant.experiments.timings import step_nanoseconds
 from expectant.experiments.trial_table import Trouble, write_trials
@@ -53,7 +53,7 @@ Times = Mapping[tuple[str, str], float]  # nanoseconds a step, by panel and agen
 
 
 def reproduce(
-    request: Request, folder: Path, threads: int | None = None, place: Path | None = None
+    request: StudyConfig, folder: Path, threads: int | None = None, place: Path | None = None
 ) -> list[Verdict]:
     """Compute what is missing in a folder, then write everything.
 
@@ -84,7 +84,7 @@ def _write_json(path: Path, data: object) -> None:
     write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def place_for(request: Request, folder: Path) -> Path:
+def place_for(request: StudyConfig, folder: Path) -> Path:
     """Where to write: the folder, or one within it if results of more than this are there.
 
     So neither a quick run nor a single figure ever replaces what took longer.
@@ -104,7 +104,7 @@ def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     return judge_claims(study.claims, panels, study.sizes)
 
 
-def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
+def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Panel]]:
     """The request and the panels of a folder that ``reproduce``, or ``run``, has written."""
     path = folder / CURVES
     if not path.exists():
@@ -117,7 +117,7 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]
         request, command = _request(experiment, folder), again("run", folder)
     else:
         study = read_study(find_study(facts["study"]), trust)
-        request = Request(
+        request = StudyConfig(
             study, tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"],
             tuple(facts.get("panels", ())), tuple(facts.get("agents", ())),
         )  # fmt: skip
@@ -162,10 +162,10 @@ def write_sweep(folder: Path) -> Path | None:
     return report_sweep(folder, trust=True)
 
 
-def _request(experiment: Experiment, folder: Path) -> Request:
+def _request(experiment: Experiment, folder: Path) -> StudyConfig:
     """Ask for an experiment as for a study of one figure."""
     study = study_of(experiment, again("run", folder), place_of(folder))
-    return Request(study, (experiment.name,))
+    return StudyConfig(study, (experiment.name,))
 
 
 def times_of(outcome: Outcome) -> Times:

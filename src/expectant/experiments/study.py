@@ -1,8 +1,7 @@
 """A study: a folder of data that says what is run, how it may be read and what is claimed of it.
 
-``study.toml`` has the title and the source, ``claims.toml`` the claims, ``readings.toml`` what the
-source leaves open; every other TOML file is a spec, one figure of the study. The paper is one such
-folder; anybody can write another.
+``study.toml`` has the title and the source, ``claims.toml`` the claims, ``interpretations.toml``
+the details that the source leaves open; every other TOML file is the config of one figure.
 """
 
 from __future__ import annotations
@@ -35,53 +34,54 @@ from expectant.experiments.toml_tables import (
     texts,
 )
 
-STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
+STUDY, CLAIMS, INTERPRETATIONS = "study.toml", "claims.toml", "interpretations.toml"
 THE_PAPER = "kudashkina-2021"
 
 
 @dataclass(frozen=True)
-class ReadingOption:
-    """One interpretation of an open question; it belongs to some named sets."""
+class DetailChoice:
+    """One interpretation of an open question; it belongs to some interpretations."""
 
     name: str = key(text())
-    sets: tuple[str, ...] = key(texts(), ())
+    interpretations: tuple[str, ...] = key(texts(), ())
     changes: Changes = key(table(Changes), Changes())
     source: str = key(text(), "")
 
 
 @dataclass(frozen=True)
-class Reading:
-    """An open question, its options, and the figures it concerns (none: all)."""
+class Detail:
+    """An open question, its choices, and the figures it concerns (none: all)."""
 
     name: str = key(text())
     question: str = key(text(), "")
     figures: tuple[str, ...] = key(texts(), ())
-    options: tuple[ReadingOption, ...] = key(tables(ReadingOption), ())
+    choices: tuple[DetailChoice, ...] = key(tables(DetailChoice), ())
     source: str = key(text(), "")
 
     def concerns(self, figure: str) -> bool:
         return not self.figures or figure in self.figures
 
-    def chosen(self, named_set: str) -> ReadingOption:
-        """Return the option that belongs to a named set."""
-        return next(option for option in self.options if named_set in option.sets)
+    def choice_in(self, interpretation: str) -> DetailChoice:
+        """Return the choice that belongs to an interpretation."""
+        return next(choice for choice in self.choices if interpretation in choice.interpretations)
 
 
 @dataclass(frozen=True)
-class ReadingsFile:
-    """The keys of ``readings.toml``."""
+class InterpretationsFile:
+    """The keys of ``interpretations.toml``."""
 
-    readings: tuple[Reading, ...] = key(tables(Reading), ())
+    details: tuple[Detail, ...] = key(tables(Detail), ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFile:
     """The keys of ``study.toml``.
 
-    ``sets`` are named choices of readings. Claims about a figure are judged by ``claim_runs``,
-    where those are more than are drawn; a figure in ``only`` is run under some sets alone;
+    An interpretation makes one choice for every open detail. Claims about a figure are judged by
+    ``claim_runs``, where those are more than are drawn; a figure in ``only`` is run under some
+    interpretations alone;
     ``worlds`` are figures whose domains the page draws; of those in ``unsized`` the source does not
-    say how many runs they have. Results go to the folder ``out``; ``measures`` are modules.
+    say how many runs they have. Results go to the folder ``out``; ``metrics`` are modules.
     """
 
     title: str = key(text(), "")
@@ -89,23 +89,23 @@ class StudyFile:
     link: str = key(text(), "")
     notes: tuple[str, ...] = key(texts(), ())
     figures: tuple[str, ...] = key(texts(), ())
-    sets: tuple[str, ...] = key(texts(), ("",))
+    interpretations: tuple[str, ...] = key(texts(), ("",))
     out: str = key(text(), "")
-    measures: tuple[str, ...] = key(texts(), ())
+    metrics: tuple[str, ...] = key(texts(), ())
     claim_runs: Any = key(either(whole(1), table_of(whole(1))), {})
     only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
     worlds: tuple[str, ...] = key(texts(), ())
     unsized: tuple[str, ...] = key(texts(), ())
 
     def check_names(self, figures: list[str]) -> None:
-        """Refuse figures and sets that are named and not there."""
-        if not self.sets:
-            raise SpecError("at least one is needed", "sets")
+        """Refuse figures and interpretations that are named and not there."""
+        if not self.interpretations:
+            raise SpecError("at least one is needed", "interpretations")
         for name in ("claim_runs", "only", "worlds", "unsized"):
             listed = getattr(self, name)
             check_known("no figure", () if isinstance(listed, int) else listed, figures, name)
         for figure, own in self.only.items():
-            check_known("no set", own, [*self.sets], "only", figure)
+            check_known("no interpretation", own, [*self.interpretations], "only", figure)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ class Study(StudyFile):
     name: str
     folder: Path
     experiments: Mapping[str, Experiment]
-    readings: tuple[Reading, ...] = ()
+    details: tuple[Detail, ...] = ()
     claims: tuple[Claim, ...] = ()
     command: str = ""
     place: str = ""
@@ -128,9 +128,9 @@ class Study(StudyFile):
         said = f"{len(self.experiments)} figures, {len(self.claims)} claims"
         return f"Study({self.name}: {self.title}; {said})"
 
-    def sets_of(self, figure: str) -> tuple[str, ...]:
-        """The named sets that a figure is run under."""
-        return self.only.get(figure, self.sets)
+    def interpretations_of(self, figure: str) -> tuple[str, ...]:
+        """The interpretations that a figure is run under."""
+        return self.only.get(figure, self.interpretations)
 
     @property
     def sizes(self) -> dict[str, int | None]:
@@ -141,16 +141,20 @@ class Study(StudyFile):
         }
 
     def experiment(
-        self, figure: str, named_set: str, *, instead: tuple[Reading, ReadingOption] | None = None
+        self,
+        figure: str,
+        interpretation: str,
+        *,
+        instead: tuple[Detail, DetailChoice] | None = None,
     ) -> Experiment:
-        """A figure's experiment under a named set, one reading changed if ``instead`` says so."""
+        """Return a figure's experiment under an interpretation, with one detail changed."""
         experiment = self.experiments[figure]
-        for reading in self.readings:
-            if reading.concerns(figure):
-                option = reading.chosen(named_set)
-                if instead is not None and instead[0] == reading:
-                    option = instead[1]
-                experiment = experiment.changed(option.changes)
+        for detail in self.details:
+            if detail.concerns(figure):
+                choice = detail.choice_in(interpretation)
+                if instead is not None and instead[0] == detail:
+                    choice = instead[1]
+                experiment = experiment.changed(choice.changes)
         return experiment
 
 
@@ -193,7 +197,7 @@ def _read_study(folder: Path, trust: bool) -> Study:
     with in_file(folder):
         with in_file(STUDY):
             file = read_table(StudyFile, parse_toml(read_text(folder / STUDY), STUDY))
-            for module in file.measures:
+            for module in file.metrics:
                 _import(module, trust)
         experiments = _experiments(folder, file.figures, trust)
         with in_file(STUDY):
@@ -212,7 +216,7 @@ def _read_study(folder: Path, trust: bool) -> Study:
             name=name,
             folder=folder,
             experiments=experiments,
-            readings=_readings(folder, file.sets, [*experiments]),
+            details=_details(folder, file.interpretations, [*experiments]),
             claims=claims,
             command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
         )
@@ -240,24 +244,24 @@ def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
 
 
 def _import(module: str, trust: bool) -> None:
-    """Import a module with measures of one's own."""
+    """Import a module with metrics of one's own."""
     import importlib
     import sys
 
     if module in sys.modules:
         return
     if not trust:
-        raise SpecError(trust_message(f"the module {module!r}"), "measures")
+        raise SpecError(trust_message(f"the module {module!r}"), "metrics")
     allow_local_imports()
     try:
         importlib.import_module(module)
     except Exception as error:  # whatever the module raises
-        raise SpecError(f"cannot import {module!r}: {error}", "measures") from None
+        raise SpecError(f"cannot import {module!r}: {error}", "metrics") from None
 
 
 def specs_in(folder: Path) -> list[Path]:
     """List the config files of a study's figures."""
-    others = (STUDY, CLAIMS, READINGS)
+    others = (STUDY, CLAIMS, INTERPRETATIONS)
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
 
 
@@ -299,17 +303,19 @@ def _experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[st
     return {name: found[name] for name in figures or found}
 
 
-def _readings(folder: Path, sets: tuple[str, ...], figures: list[str]) -> tuple[Reading, ...]:
-    data = _data(folder, READINGS)
-    with in_file(READINGS):
-        readings = read_table(ReadingsFile, data).readings
-        for place, reading in enumerate(readings):
-            with inside("readings", place):
-                check_known("no figure", reading.figures, figures, "figures")
-                named = [name for option in reading.options for name in option.sets]
-                check_known("no set", named, [*sets], "options")
-                for name in sets:
+def _details(
+    folder: Path, interpretations: tuple[str, ...], figures: list[str]
+) -> tuple[Detail, ...]:
+    data = _data(folder, INTERPRETATIONS)
+    with in_file(INTERPRETATIONS):
+        details = read_table(InterpretationsFile, data).details
+        for place, detail in enumerate(details):
+            with inside("details", place):
+                check_known("no figure", detail.figures, figures, "figures")
+                named = [name for choice in detail.choices for name in choice.interpretations]
+                check_known("no interpretation", named, [*interpretations], "choices")
+                for name in interpretations:
                     if named.count(name) != 1:
                         count = named.count(name)
-                        raise SpecError(f"one must be in the set {name!r}, got {count}", "options")
-    return readings
+                        raise SpecError(f"one must be in {name!r}, got {count}", "choices")
+    return details

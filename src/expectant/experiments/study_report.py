@@ -23,7 +23,7 @@ from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import Verdict
 from expectant.experiments.grid import word
-from expectant.experiments.study_request import Request
+from expectant.experiments.study_config import StudyConfig
 from expectant.experiments.trial_table import troubles_of, troubles_section, version_rows
 from expectant.experiments.trials import Trial
 
@@ -36,7 +36,7 @@ Drawn = Mapping[str, Sequence[Panel]]  # the panels of every figure as they are 
 
 
 def write_results(
-    request: Request, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
+    request: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> list[Path]:
     """Draw all figures and write the page."""
     drawn = {
@@ -55,12 +55,12 @@ def shown(
     """The panels of a figure as they are drawn: with so many runs, and where they are long only
     around the moves of the goal.
 
-    With a ``zoom`` the panels of a reading come once more, so many episodes around the first move.
+    With a ``zoom`` the panels of an interpretation come once more, around the first move.
     """
     chosen = [panel.first_runs(runs) for panel in panels if panel.figure == figure]
     found = []
-    for reading in dict.fromkeys(panel.interpretation for panel in chosen):
-        own = [panel for panel in chosen if panel.interpretation == reading]
+    for interpretation in dict.fromkeys(panel.interpretation for panel in chosen):
+        own = [panel for panel in chosen if panel.interpretation == interpretation]
         for panel in own:
             long = panel.first_episodes.size > LONG_BINS
             found += (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
@@ -70,14 +70,14 @@ def shown(
 
 
 def _write_figures(
-    request: Request, folder: Path, panels: Sequence[Panel], drawn: Drawn
+    request: StudyConfig, folder: Path, panels: Sequence[Panel], drawn: Drawn
 ) -> list[Path]:
     """Draw one PNG and one SVG per figure."""
     from expectant.report import draw_panels, palette_of
 
     paths, palette = [], palette_of(panels)
     for figure, own in drawn.items():
-        title = f"Figure {figure}" if request.study.readings else request.study.title
+        title = f"Figure {figure}" if request.study.details else request.study.title
         there = min(panel.runs for panel in panels if panel.figure == figure)
         runs = f"n = {min(request.drawn(figure), there)}".replace(" ", NO_BREAK)
         title += f" ({request.warning or runs})"
@@ -87,7 +87,7 @@ def _write_figures(
 
 
 def _write_page(
-    request: Request,
+    request: StudyConfig,
     folder: Path,
     panels: Sequence[Panel],
     drawn: Drawn,
@@ -117,7 +117,7 @@ def _write_page(
     return write_page(folder / "report.html", sections, palette_of(panels))
 
 
-def _worlds(request: Request, trials: Sequence[Trial]) -> Section:
+def _worlds(request: StudyConfig, trials: Sequence[Trial]) -> Section:
     """Drawings of the domains that the study asks for, of those that are shown."""
     from expectant.report import Worlds, world_picture
     from expectant.report.wording import figure_name
@@ -132,7 +132,7 @@ def _worlds(request: Request, trials: Sequence[Trial]) -> Section:
 
 
 def _figure_sections(
-    request: Request,
+    request: StudyConfig,
     figure: str,
     drawn: Sequence[Panel],
     trials: Sequence[Trial],
@@ -145,13 +145,13 @@ def _figure_sections(
     title = "" if first.title == request.study.title else first.title  # which the page begins with
     tables = [
         (
-            f"reading “{name}”" if name else "",
+            f"interpretation “{name}”" if name else "",
             _parameters(
-                [c for c in trials if (c.experiment, c.reading) == (figure, name)],
+                [c for c in trials if (c.experiment, c.interpretation) == (figure, name)],
                 request.drawn(figure),
             ),
         )
-        for name in request.study.sets_of(figure)
+        for name in request.study.interpretations_of(figure)
     ]
     return [
         Curves(figure, title, chart_of(drawn)),

@@ -132,7 +132,7 @@ class Sweep:
         self,
         folder: str | Path | None = None,
         *,
-        measure: str = "mean",
+        metric: str = "mean",
         confirm: int | None = None,
         margin: float | None = None,
         threads: int | None = None,
@@ -144,7 +144,7 @@ class Sweep:
         the ``margin`` (by default 5 % of the larger mean) does not matter.
         """
         outcome = self.run(folder, threads=threads)
-        return outcome.best(measure=measure, confirm=confirm, margin=margin, threads=threads)
+        return outcome.best(metric=metric, confirm=confirm, margin=margin, threads=threads)
 
     def __repr__(self) -> str:
         experiment = self.experiment()

@@ -29,7 +29,7 @@ from expectant.experiments.best import (
     best_of,
     difference_row,
 )
-from expectant.experiments.metrics import MEASURES, Measure
+from expectant.experiments.metrics import METRICS, Metric
 from expectant.experiments.results_folder import again, place_of
 from expectant.experiments.search import SEARCH
 from expectant.experiments.sweep_results import (
@@ -64,8 +64,8 @@ MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in e
 
 def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
     """Draw the figures of a sweep's folder, by the mean over all bins."""
-    folder, measure = read_folder(path, trust=trust), MEASURES["mean"]
-    return draw_choice(best_of(folder, measure, measured(folder, measure)), path)
+    folder, metric = read_folder(path, trust=trust), METRICS["mean"]
+    return draw_choice(best_of(folder, metric, measured(folder, metric)), path)
 
 
 def draw_choice(best: Best, place: Path) -> list[Path]:
@@ -83,7 +83,7 @@ def draw_choice(best: Best, place: Path) -> list[Path]:
             for line in sensitivities(group, best.values, best.less_is_better)
         ]
         if lines:
-            label = f"{folder.quantity}, {best.measure.name}"
+            label = f"{folder.quantity}, {best.metric.name}"
             chart = sensitivity_chart(lines, label)
             paths += draw_chart(chart, heading, place / f"sensitivity{stem}", palette)
     return paths
@@ -136,7 +136,7 @@ def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[Heat
 
 
 def report_sweep(path: Path, *, trust: bool = False) -> Path:
-    """Write the page of a folder, by the measure of a best.json that belongs to its runs."""
+    """Write the page of a folder, by the metric of a best.json that belongs to its runs."""
     folder = read_folder(path, trust=trust)
     experiment = folder.experiment
     sweep, differences = sweep_section(folder)
@@ -159,9 +159,9 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
     """Everything that the page shows of the trials, and the differences between agents."""
     experiment, columns = folder.experiment, folder.columns
     stored = _stored_choices(folder)
-    measure = MEASURES[stored["measure"] if stored else "mean"]
-    curves, positions, values = read_curves(folder, measure)
-    best = best_of(folder, measure, folder.values if measure.name == "mean" else values)
+    metric = METRICS[stored["metric"] if stored else "mean"]
+    curves, positions, values = read_curves(folder, metric)
+    best = best_of(folder, metric, folder.values if metric.name == "mean" else values)
     data, less = stored or best.as_data(), best.less_is_better
     stages = dict.fromkeys(each["stage"] for each in data["choices"] if each["best"] is not None)
     varied = {name for group in folder.groups for name in group.settings}
@@ -175,7 +175,7 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
     counted = "step" if experiment.steps else "episode"
     binned = experiment.record is None and not experiment.curve
     section = SweepSection(
-        measure=best.title,
+        metric=best.title,
         choices=data["choices"],
         notes=[STAGES[stage] for stage in stages],
         rules=data["rules"],
@@ -204,14 +204,14 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
         stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
         if (stored["spec"], stored["trials"]) != (folder.spec_hash, folder.trials_hash):
             return None
-        return stored if stored["measure"] in MEASURES and "differences" in stored else None
+        return stored if stored["metric"] in METRICS and "differences" in stored else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
-def read_curves(folder: SweepFolder, measure: Measure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From one reading of all batches: curves (trials, 3, points) with mean, low and high, the
-    positions (points,) of their points, and the measure of all runs (trials, runs)."""
+def read_curves(folder: SweepFolder, metric: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """In one pass over all batches: curves (trials, 3, points) with mean, low and high, the
+    positions (points,) of their points, and the metric of all runs (trials, runs)."""
     trials = folder.table.num_rows
     rows = [group.rows[0] for group in folder.groups if len(group.rows)]
     axes = [folder.panel(row, folder.curves(row)).x for row in rows]
@@ -223,7 +223,7 @@ def read_curves(folder: SweepFolder, measure: Measure) -> tuple[np.ndarray, np.n
     curves = np.full((trials, 3, points), np.nan, np.float32)
     values = np.full((trials, folder.experiment.runs), np.nan)
     for row, own in folder.all_curves():
-        values[row] = values_of(folder, measure, row, own)
+        values[row] = values_of(folder, metric, row, own)
         own_bins, common = folder.panel(row, own).x, own
         if not np.array_equal(own_bins, bins):  # looks where phases begin, which settings can move
             common = own[:, np.maximum(np.searchsorted(own_bins, bins, side="right") - 1, 0)]

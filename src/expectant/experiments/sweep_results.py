@@ -25,7 +25,7 @@ from expectant.experiments.config_file import (
 )
 from expectant.experiments.curves import QUANTITIES, axes_of_panel
 from expectant.experiments.grid import word
-from expectant.experiments.metrics import Measure
+from expectant.experiments.metrics import Metric
 from expectant.experiments.results_folder import RUN, SPEC, SWEEP, need_kind
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Span, Store
@@ -123,7 +123,7 @@ class SweepFolder:
         return Trial(
             experiment=self.experiment.name,
             panel=columns["panel"][row],
-            reading="",
+            interpretation="",
             agent_key=columns["agent"][row],
             label=columns["label"][row],
             base_panel=columns["base_panel"][row],
@@ -203,28 +203,28 @@ def _varied(
     return [name for name in names if len({word(columns[name][row]) for row in rows}) > 1]
 
 
-def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
+def measured(folder: SweepFolder, metric: Metric) -> np.ndarray:
     """The number of every run of every trial, (trials, runs); NaN where a run diverged.
 
     Only the mean over all bins is in the table; for the others all curves are read.
     """
-    if measure.name == "mean":
+    if metric.name == "mean":
         return folder.values
     values = np.full_like(folder.values, np.nan)
     for row, curves in folder.all_curves():
-        values[row] = values_of(folder, measure, row, curves)
+        values[row] = values_of(folder, metric, row, curves)
     return values
 
 
-def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarray) -> np.ndarray:
-    """What a measure makes of the curves (runs, bins) of one row of the table: (runs,)."""
-    if measure.needs_optimum:
+def values_of(folder: SweepFolder, metric: Metric, row: int, curves: np.ndarray) -> np.ndarray:
+    """What a metric makes of the curves (runs, bins) of one row of the table: (runs,)."""
+    if metric.needs_optimum:
         raise ValueError(
-            f"--measure {measure.name}: compares with acting ε-greedily on q*, "
+            f"--metric {metric.name}: compares with acting ε-greedily on q*, "
             "which sweeps do not keep"
         )
     try:
-        return measure.of(folder.panel(row, curves), curves)
+        return metric.of(folder.panel(row, curves), curves)
     except Unavailable as reason:
         trial = folder.columns["trial"][row]
-        raise ValueError(f"--measure {measure.name}: {trial!r}: {reason}") from None
+        raise ValueError(f"--metric {metric.name}: {trial!r}: {reason}") from None

@@ -129,7 +129,7 @@ class Kernels:
             return None
         title = _title(task)
         make = partial(compiled_look, setup, record, self.compiled, title, show or Silent())
-        return self._made((self._composition(task), record.look), make)
+        return self._made((self._composition(task), record.probe), make)
 
     def _made(self, key: object, make: Callable[[], Kernel]) -> Kernel:
         if key not in self.known:

@@ -42,13 +42,13 @@ class Trial:
 
     Either ``episodes`` are counted and their returns averaged over ``bin`` of them, or, where
     ``steps`` is not 0, steps are counted and their rewards averaged in so many ``bins``. With a
-    ``record`` the curve is that of looks at the agent; with ``curve`` it is of the lengths of
+    ``record`` the curve is that of probes at the agent; with ``curve`` it is of the lengths of
     episodes ("length") or of the sum of rewards so far ("total reward").
     """
 
     experiment: str
     panel: str
-    reading: str
+    interpretation: str
     agent_key: str
     label: str
     domain: Domain
@@ -71,7 +71,7 @@ class Trial:
     @property
     def id(self) -> str:
         """A readable name that does not depend on the order of anything in the spec."""
-        return "/".join(filter(None, (self.reading, self.panel, self.agent_key)))
+        return "/".join(filter(None, (self.interpretation, self.panel, self.agent_key)))
 
     @cached_property
     def setup(self) -> Setup:

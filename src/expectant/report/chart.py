@@ -158,7 +158,7 @@ def curve_of(key: str, runs: np.ndarray) -> Curve:
 
 
 def chart_of(panels: Sequence[Panel]) -> Chart:
-    """The chart of some panels; what is the same under several readings is drawn once."""
+    """The chart of some panels; what is the same under several interpretations is drawn once."""
     panels = told_apart(panels)
     ordered, columns = arranged(panels)
     plots = [_plot_of(panel, panels) for panel in ordered]
@@ -200,14 +200,16 @@ def _levels(panel: Panel) -> list[Level]:
 
 
 def told_apart(panels: Sequence[Panel]) -> list[Panel]:
-    """The panels, those of readings that came to the very same curves once and under all names."""
-    readings: dict[str, list[Panel]] = {}
+    """Merge interpretations with identical curves into one panel under all their names."""
+    interpretations: dict[str, list[Panel]] = {}
     for panel in panels:
-        readings.setdefault(panel.interpretation, []).append(panel)
+        interpretations.setdefault(panel.interpretation, []).append(panel)
     names: dict[str, list[str]] = {}
-    for reading, own in readings.items():
-        same = next((first for first in names if _alike(readings[first], own)), reading)
-        names.setdefault(same, []).append(reading)
+    for interpretation, own in interpretations.items():
+        same = next(
+            (first for first in names if _alike(interpretations[first], own)), interpretation
+        )
+        names.setdefault(same, []).append(interpretation)
     return [
         replace(panel, interpretation=" and ".join(names[panel.interpretation]))
         for panel in panels
@@ -230,24 +232,27 @@ def _alike(panels: Sequence[Panel], others: Sequence[Panel]) -> bool:
 
 
 def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
-    """The panels in drawing order and the number of columns: one row, or one row a reading.
+    """The panels in drawing order and the number of columns: one row, or one row an interpretation.
 
     >>> arranged([])
     ([], 0)
     """
     if len(panels) <= COLUMNS:
         return list(panels), len(panels)
-    readings = list(dict.fromkeys(panel.interpretation for panel in panels))
-    rows = [[panel for panel in panels if panel.interpretation == reading] for reading in readings]
+    interpretations = list(dict.fromkeys(panel.interpretation for panel in panels))
+    rows = [
+        [panel for panel in panels if panel.interpretation == interpretation]
+        for interpretation in interpretations
+    ]
     longest = max(len(row) for row in rows)
     aligned = all(len(row) == longest for row in rows) and 1 < longest <= COLUMNS
     return [panel for row in rows for panel in row], longest if aligned else COLUMNS
 
 
 def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
-    """What tells a panel from its neighbours: its name, and its reading where they differ."""
+    """Return a panel's name, and its interpretation where panels differ in it."""
     name = panel.title or panel.panel
     parts = [name] if name and name != panel.figure else []
     if len({other.interpretation for other in panels}) > 1:
-        parts.append(f"reading: {panel.interpretation}")
+        parts.append(f"interpretation: {panel.interpretation}")
     return " · ".join(parts)

@@ -44,8 +44,9 @@ def draw_panels(
 ) -> list[Path]:
     """Draw panels side by side into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``.
 
-    Up to three panels make one row; more make one row for each reading. A line is the mean over
-    runs, its band the 95 % bootstrap interval; a curve ends, with a cross, where a run diverged.
+    Up to three panels make one row; more make one row for each interpretation. A line is the mean
+    over runs, its band the 95 % bootstrap interval; a curve ends, with a cross, where a run
+    diverged.
     ``palette`` is that of the page to which the figure belongs, or has the agents of the panels.
     """
     if not panels:

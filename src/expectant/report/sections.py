@@ -31,7 +31,7 @@ PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 
 
 class ClaimRow(NamedTuple):
-    """A claim with all verdicts on it; ``rule`` is empty where readings differ in it."""
+    """A claim with all verdicts on it; ``rule`` is empty where interpretations differ in it."""
 
     id: str
     figure: str
@@ -43,9 +43,9 @@ class ClaimRow(NamedTuple):
     def anchor(self) -> str:
         return f"claim-{slug(self.figure)}-{slug(self.id)}"
 
-    def under(self, reading: str) -> list[Verdict]:
-        """The verdicts under one reading."""
-        return [verdict for verdict in self.verdicts if verdict["reading"] == reading]
+    def under(self, interpretation: str) -> list[Verdict]:
+        """The verdicts under one interpretation."""
+        return [verdict for verdict in self.verdicts if verdict["interpretation"] == interpretation]
 
 
 def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
@@ -92,29 +92,31 @@ class Header(Section):
 
 @dataclass(frozen=True, eq=False)
 class Glance(Section):
-    """Claims by readings at a glance.
+    """Claims by interpretations at a glance.
 
-    A verdict has the keys id, figure, reading, kind, claim, verdict ("holds", "equal", "does not
-    hold" or "unclear"), effect, low, high, margin, runs, chance, rule and detail; it may
-    have label and unit of its effect, and a note.
+    A verdict has the keys id, figure, interpretation, kind, claim, verdict ("holds", "equal", "does
+    not hold" or "unclear"), effect, low, high, margin, runs, replication_probability, rule and
+    detail; it may have label and unit of its effect, and a note.
     """
 
     shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
 
     @property
-    def readings(self) -> list[str]:
-        return list(dict.fromkeys(verdict["reading"] for verdict in self.verdicts))
+    def interpretations(self) -> list[str]:
+        return list(dict.fromkeys(verdict["interpretation"] for verdict in self.verdicts))
 
     @property
     def totals(self) -> list[tuple[str, str]]:
-        """The number of claims of each verdict, reading by reading."""
+        """The number of claims of each verdict, interpretation by interpretation."""
         lines = []
-        for reading in self.readings:
-            counts = Counter(v["verdict"] for v in self.verdicts if v["reading"] == reading)
+        for interpretation in self.interpretations:
+            counts = Counter(
+                v["verdict"] for v in self.verdicts if v["interpretation"] == interpretation
+            )
             kinds = [kind for kind in dict.fromkeys([*BADGES, *sorted(counts)]) if counts[kind]]
             said = [f"{counts[k]} {PLURALS.get(k, k) if counts[k] > 1 else k}" for k in kinds]
-            lines.append((reading, ", ".join(said)))
+            lines.append((interpretation, ", ".join(said)))
         return lines
 
     @property

@@ -47,7 +47,7 @@ class Sensitivity:
         return point[np.isfinite(point)].tolist()
 
 
-def sensitivity_chart(lines: Sequence[Sensitivity], measure: str) -> Chart:
+def sensitivity_chart(lines: Sequence[Sensitivity], metric: str) -> Chart:
     """Draw a plot for every setting; the best of each agent is never cut off."""
     plots = []
     for setting in dict.fromkeys(line.setting for line in lines):
@@ -64,7 +64,7 @@ def sensitivity_chart(lines: Sequence[Sensitivity], measure: str) -> Chart:
         shared = {"x_name": name, "scale": scale or "linear", "ticks": ticks}
         plots.append(Plot("", curves[0].x, 0.0, curves, **shared))  # type: ignore[arg-type]
     best = [height for line in lines for height in line.best]
-    return Chart(plots, columns_for(len(plots)), "", measure, always=best)
+    return Chart(plots, columns_for(len(plots)), "", metric, always=best)
 
 
 def axis_scale(values: Iterable[Any]) -> str:
@@ -142,7 +142,7 @@ class SweepGroup:
 
 @dataclass(frozen=True, eq=False)
 class SweepSection(Section):
-    """All trials of a sweep, compared by one ``measure``.
+    """All trials of a sweep, compared by one ``metric``.
 
     ``choices`` are the best settings as in best.json, with ``notes`` and ``rules`` on how they
     were made. ``columns`` maps a setting to its value in every trial; ``group_of`` is the position
@@ -151,7 +151,7 @@ class SweepSection(Section):
     """
 
     plots: ClassVar[bool] = True
-    measure: str
+    metric: str
     choices: Sequence[Mapping[str, Any]]
     notes: Sequence[str]
     rules: Sequence[str]
@@ -226,8 +226,8 @@ class SweepSection(Section):
             "best": best,
             "xName": self.x_name,
             "yName": self.y_name,
-            "measure": self.measure,
-            "lines": [sensitivity_chart(lines, self.measure).data("") for lines in by_problem],
+            "metric": self.metric,
+            "lines": [sensitivity_chart(lines, self.metric).data("") for lines in by_problem],
             "maps": [each.data() for group in self.groups for each in group.maps],
         }
 

@@ -48,14 +48,18 @@ def verdict_table(verdicts: Sequence[Any]) -> Any:
     """Return verdicts with claims in rows and interpretations in columns."""
     from rich.markup import escape
 
-    readings = list(dict.fromkeys(verdict.reading for verdict in verdicts))
-    table = _table("Verdicts", ["", "figure", "claim", *(name or "verdict" for name in readings)])
+    interpretations = list(dict.fromkeys(verdict.interpretation for verdict in verdicts))
+    table = _table(
+        "Verdicts", ["", "figure", "claim", *(name or "verdict" for name in interpretations)]
+    )
     for number in sorted({verdict.id for verdict in verdicts}):
-        by_reading = {v.reading: v for v in verdicts if v.id == number}
-        first = next(iter(by_reading.values()))
+        by_interpretation = {v.interpretation: v for v in verdicts if v.id == number}
+        first = next(iter(by_interpretation.values()))
         outcomes = [
-            _coloured(by_reading[reading].verdict) if reading in by_reading else ""
-            for reading in readings
+            _coloured(by_interpretation[interpretation].verdict)
+            if interpretation in by_interpretation
+            else ""
+            for interpretation in interpretations
         ]
         table.add_row(str(number), first.figure, escape(first.claim), *outcomes)
     return table
@@ -70,16 +74,18 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     claims = sorted({claim for row in rows for claim in row["verdicts"]})
     title = (
         "+ holds, = equal, − does not hold, ? unclear; marked: its number differs from the named "
-        "set's by more than the margin"
+        "interpretation's by more than the margin"
     )
-    table = _table(title, ["set", "reading", "option", *map(str, claims)])
+    table = _table(title, ["interpretation", "detail", "choice", *map(str, claims)])
     for row in rows:
         cells = []
         for claim in claims:
             sign = SIGNS.get(row["verdicts"].get(claim, ""), "")
             matters = any(part["matters"] for part in row["moved"].get(claim, ()))
             cells.append(f"[reverse]{sign}[/]" if matters else sign)
-        table.add_row(row["set"], row["reading"] or "as it is", row["option"] or "", *cells)
+        table.add_row(
+            row["interpretation"], row["detail"] or "as it is", row["choice"] or "", *cells
+        )
     return table
 
 

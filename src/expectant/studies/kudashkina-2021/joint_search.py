@@ -1,9 +1,9 @@
-"""Change all interpretations of figure 5 at once: which of its claims can hold together?
+"""Change all open details of figure 5 at once: which of its claims can hold together?
 
     python joint_search.py --combinations 1000 --runs 100 --out results/joint-search
 
-Interpretations that matter to several agents form a context; the others matter to one agent each.
-In every context two options of each agent are drawn and combined, so that an agent is run once for
+Details that matter to several agents form a context; the others matter to one agent each.
+In every context two choices of each agent are drawn and combined, so that an agent is run once for
 several combinations. Combinations under which the most claims hold are run again on the next seed.
 Interrupted, the search resumes. Writes joint.json.
 """
@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.experiments.claims import chance_together, judge_claims
-from expectant.experiments.study import Reading, read_study
+from expectant.experiments.claims import joint_replication_probability, judge_claims
+from expectant.experiments.study import Detail, read_study
 
 STUDY = read_study(Path(__file__).parent)
 FIGURES, STEP_LIMIT = ("5a", "5b"), 300  # some combinations are stuck in most episodes
@@ -34,44 +34,44 @@ CLAIMS = [
     for claim in STUDY.claims
     if claim.clauses and all((part.figure or claim.figure) in FIGURES for part in claim.clauses)
 ]
-Combination = dict[str, str]  # the option of every interpretation, by name
+Combination = dict[str, str]  # the choice of every open detail, by name
 
 
-def find_agents(reading: Reading) -> frozenset[str]:
-    """Find the agents of figure 5 to which the options make a difference."""
+def find_agents(detail: Detail) -> frozenset[str]:
+    """Find the agents of figure 5 to which the choices make a difference."""
     agents: set[str] = set()
-    for figure in filter(reading.concerns, FIGURES):
-        changed = [STUDY.experiments[figure].changed(o.changes).trials() for o in reading.options]
+    for figure in filter(detail.concerns, FIGURES):
+        changed = [STUDY.experiments[figure].changed(o.changes).trials() for o in detail.choices]
         for first, *others in zip(*changed, strict=True):
             if any(other.identity() != first.identity() for other in others):
                 agents.add(first.agent_key)
     return frozenset(agents)
 
 
-AGENTS = {reading.name: find_agents(reading) for reading in STUDY.readings}
-READINGS = {reading.name: reading for reading in STUDY.readings if AGENTS[reading.name]}
+AGENTS = {detail.name: find_agents(detail) for detail in STUDY.details}
+DETAILS = {detail.name: detail for detail in STUDY.details if AGENTS[detail.name]}
 
 
 def draw_combinations(count: int, seed: int) -> list[Combination]:
-    """Draw different combinations, context by context, those of the named sets first."""
+    """Draw different combinations, context by context, those of the interpretations first."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    groups: dict[frozenset[str], list[Reading]] = {frozenset(): []}
-    for name, reading in READINGS.items():
+    groups: dict[frozenset[str], list[Detail]] = {frozenset(): []}
+    for name, detail in DETAILS.items():
         key = AGENTS[name] if len(AGENTS[name]) == 1 else frozenset()
-        groups.setdefault(key, []).append(reading)
+        groups.setdefault(key, []).append(detail)
     combinations: dict[str, Combination] = {}
-    named_sets = list(STUDY.sets)
+    interpretations = list(STUDY.interpretations)
     while len(combinations) < count:
-        named = named_sets.pop(0) if named_sets else None
+        named = interpretations.pop(0) if interpretations else None
         drawn: list[list[Combination]] = []
-        for agents, readings in groups.items():
-            options = [{r.name: r.chosen(named).name for r in readings}] if named else []
-            while len(options) < (2 if agents else 1):
-                picked = [r.options[int(rng.random() * len(r.options))].name for r in readings]
-                options.append({r.name: name for r, name in zip(readings, picked, strict=True)})
-            drawn.append(options)
+        for agents, details in groups.items():
+            choices = [{r.name: r.choice_in(named).name for r in details}] if named else []
+            while len(choices) < (2 if agents else 1):
+                picked = [r.choices[int(rng.random() * len(r.choices))].name for r in details]
+                choices.append({r.name: name for r, name in zip(details, picked, strict=True)})
+            drawn.append(choices)
         for parts in product(*drawn):
-            merged = {name: option for part in parts for name, option in part.items()}
+            merged = {name: choice for part in parts for name, choice in part.items()}
             combinations.setdefault(json.dumps(merged, sort_keys=True), merged)
     return list(combinations.values())[:count]
 
@@ -85,10 +85,10 @@ def run(
         variants: dict[str, Any] = {}
         for number, combination in enumerate(combinations):
             experiment = STUDY.experiments[figure]
-            for reading in READINGS.values():
-                option = next(o for o in reading.options if o.name == combination[reading.name])
-                if reading.concerns(figure):
-                    experiment = experiment.changed(option.changes)
+            for detail in DETAILS.values():
+                choice = next(o for o in detail.choices if o.name == combination[detail.name])
+                if detail.concerns(figure):
+                    experiment = experiment.changed(choice.changes)
             (table,) = experiment.panels
             variants[str(number)] = {k: getattr(table, k) for k in ("domain", "features", "agents")}
         sweep = ex.Sweep(
@@ -102,8 +102,15 @@ def run(
     for combination, own in zip(combinations, panels, strict=True):
         verdicts = {v.id: v for v in judge_claims(CLAIMS, own, STUDY.sizes)}
         holds = frozenset(id for id, found in verdicts.items() if found.verdict == "holds")
-        chance = chance_together(published, own, STUDY.sizes)
-        rows.append({"of": combination, "verdicts": verdicts, "holds": holds, "chance": chance})
+        replication_probability = joint_replication_probability(published, own, STUDY.sizes)
+        rows.append(
+            {
+                "of": combination,
+                "verdicts": verdicts,
+                "holds": holds,
+                "replication_probability": replication_probability,
+            }
+        )
     return rows
 
 
@@ -116,7 +123,9 @@ def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "claims": {
             a.id: {
                 "verdicts": Counter(row["verdicts"][a.id].verdict for row in rows),
-                "chance": max(row["verdicts"][a.id].chance for row in rows),
+                "replication_probability": max(
+                    row["verdicts"][a.id].replication_probability for row in rows
+                ),
                 "never_with": [b.id for b in CLAIMS if a != b and (a.id, b.id) not in together],
             }
             for a in CLAIMS
@@ -125,7 +134,7 @@ def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             {"claims": sorted(claims), "under": [r["of"] for r in rows if claims <= r["holds"]]}
             for claims in sorted(largest, key=len, reverse=True)[:SETS]
         ],
-        "published_chance": max(row["chance"] for row in rows),
+        "published_replication_probability": max(row["replication_probability"] for row in rows),
     }
 
 
@@ -142,7 +151,8 @@ def main() -> None:
         print(f"claims {one['claims']} hold at once under {len(one['under'])} combinations; run")
         print(f"again, under {one['again'][0]} of {one['again'][1]}")
     (asked.out / "joint.json").write_text(json.dumps(found, indent=1, ensure_ascii=False), "utf-8")
-    print(f"a published figure shows all of it with a chance of {found['published_chance']:.3f}")
+    probability = found["published_replication_probability"]
+    print(f"a published figure shows all of it with probability {probability:.3f}")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python parameter_study.py --runs 30 --out results/paper-parameters --figure 5a
 
 Every agent is run over a grid of its step sizes, as long as in the paper's parameter study, under
-each named set. These runs choose the best by mean return; fresh runs compare it with the printed
-one, and judge figure 5 with every agent at its best. Interrupted, the study resumes.
+each interpretation. These runs choose the best by mean return; fresh runs compare it with the
+printed one, and judge figure 5 with every agent at its best. Interrupted, the study resumes.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> n
     return np.stack([curve.mean(axis=1) for curve in curves])
 
 
-def tune(trials: list[Trial], named_set: str, runs: int, out: Path) -> list[dict[str, Any]]:
+def tune(trials: list[Trial], interpretation: str, runs: int, out: Path) -> list[dict[str, Any]]:
     """Choose the best setting of every agent of a panel, and compare it with the printed one."""
     settings = {trial.agent_key: list_settings(trial) for trial in trials}
     described = {
@@ -115,8 +115,8 @@ def tune(trials: list[Trial], named_set: str, runs: int, out: Path) -> list[dict
         printed, other = mean_returns(panel, pairs[key], runs)
         behind = ex.analysis.assess(printed - other, ex.analysis.Statement(AT_LEAST, 0.0, margin))
         choices.append({
-            "set": named_set, "figure": trial.experiment, "panel": trial.panel, "agent": key,
-            "label": trial.label, "printed": tried[0], "best": best,
+            "interpretation": interpretation, "figure": trial.experiment, "panel": trial.panel,
+            "agent": key, "label": trial.label, "printed": tried[0], "best": best,
             "at_edge": [n for n, value in best.items() if is_at_edge(n, value, tried, trial)],
             "rank": 1 + int((means[key] > means[key][0]).sum()), "tried": len(tried),
             "printed_return": round(float(printed.mean()), 4),
@@ -124,7 +124,7 @@ def tune(trials: list[Trial], named_set: str, runs: int, out: Path) -> list[dict
             "behind": [round(x, 4) for x in (behind.effect, behind.low, behind.high)],
             "margin": margin, "verdict": behind.outcome, "finding": behind,
         })  # fmt: skip
-        print(f"{named_set} {trial.experiment} {trial.label}: printed {tried[0]}, best {best}")
+        print(f"{interpretation} {trial.experiment} {trial.label}: printed {tried[0]}, best {best}")
     return choices
 
 
@@ -136,24 +136,31 @@ def main() -> None:
     asked = parser.parse_args()
     choices, panels, verdicts = [], [], []
     figures = asked.figure or [name for name in STUDY.figures if name not in STUDY.only]
-    for figure, named_set in product(figures, STUDY.sets):
-        trials, out = STUDY.experiment(figure, named_set).trials(), asked.out / figure / named_set
+    for figure, interpretation in product(figures, STUDY.interpretations):
+        trials, out = (
+            STUDY.experiment(figure, interpretation).trials(),
+            asked.out / figure / interpretation,
+        )
         episodes, width = min(EPISODES, trials[0].episodes), min(EPISODES, trials[0].bin)
         for panel in dict.fromkeys(trial.panel for trial in trials):
             short = [replace(c, episodes=episodes, bin=width) for c in trials if c.panel == panel]
-            choices += tune(short, named_set, asked.runs, out / (panel or "panel"))
+            choices += tune(short, interpretation, asked.runs, out / (panel or "panel"))
         if figure in AT_BEST:  # figures of one panel
             best = {choice["agent"]: choice["best"] for choice in choices[-len(trials) :]}
             agents = {c.agent_key: with_steps(c.agent, best[c.agent_key]) for c in trials}
             found = run_agents(trials[0], agents, asked.runs + FRESH, out / "best")
             fresh = {key: curve[asked.runs :] for key, curve in found.curves.items()}
-            panels.append(replace(found, interpretation=named_set, curves=fresh))
-    for named_set in STUDY.sets:
-        findings = [choice["finding"] for choice in choices if choice["set"] == named_set]
+            panels.append(replace(found, interpretation=interpretation, curves=fresh))
+    for interpretation in STUDY.interpretations:
+        findings = [
+            choice["finding"] for choice in choices if choice["interpretation"] == interpretation
+        ]
         outcome, worst = ex.analysis.verdict(findings)
         numbers = {"effect": worst.effect, "low": worst.low, "high": worst.high}
-        verdicts.append({"id": CLAIM, "reading": named_set, "verdict": outcome, **numbers})
-        print(f"claim {CLAIM} under {named_set}: {outcome}")
+        verdicts.append(
+            {"id": CLAIM, "interpretation": interpretation, "verdict": outcome, **numbers}
+        )
+        print(f"claim {CLAIM} under {interpretation}: {outcome}")
     judged = judge_claims(STUDY.claims, panels, STUDY.sizes)
     at_best = [verdict.to_dict() for verdict in judged if verdict.runs]
     content = {"choices": choices, "verdicts": verdicts, "at_best": at_best}

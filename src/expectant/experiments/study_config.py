@@ -19,7 +19,7 @@ QUICK_RUNS = 5
 
 
 @dataclass(frozen=True)
-class Request:
+class StudyConfig:
     """What was asked for; it is written beside the results.
 
     Only some ``panels`` (a figure without panels goes by its own name) and ``agents`` of them may
@@ -35,9 +35,9 @@ class Request:
     agents: tuple[str, ...] = ()
     _expanded: list[Trial] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def experiment(self, figure: str, named_set: str) -> Experiment:
-        """A figure under a named set, with the seed and number of runs asked for."""
-        experiment = self.study.experiment(figure, named_set)
+    def experiment(self, figure: str, interpretation: str) -> Experiment:
+        """A figure under an interpretation, with the seed and number of runs asked for."""
+        experiment = self.study.experiment(figure, interpretation)
         if self.seed is not None:
             experiment = replace(experiment, seed=self.seed)
         if self.panels or self.agents:
@@ -60,10 +60,10 @@ class Request:
         """
         if not self._expanded:
             for figure in self.figures:
-                for named_set in self.study.sets_of(figure):
-                    experiment = self.experiment(figure, named_set)
+                for interpretation in self.study.interpretations_of(figure):
+                    experiment = self.experiment(figure, interpretation)
                     judged = replace(experiment, runs=self.judged(figure))
-                    self._expanded.extend(judged.trials(named_set))
+                    self._expanded.extend(judged.trials(interpretation))
         return self._expanded
 
     def drawn(self, figure: str) -> int:
@@ -141,16 +141,16 @@ def _runs(quick: bool, runs: int | None) -> float:
     return QUICK_RUNS if quick else math.inf if runs is None else runs
 
 
-def request_for(
+def configure_study(
     study: Study, figures: Sequence[str] = (), agents: Sequence[str] = (),
     backups: Sequence[str] = (), *, seed: int | None = None, runs: int | None = None,
     quick: bool = False,
-) -> Request:  # fmt: skip
+) -> StudyConfig:  # fmt: skip
     """Check what is asked for by name: figures, and of ``loca`` agents and backup distributions."""
     _check_names("figure", figures, study.figures)
     chosen = tuple(name for name in study.figures if not figures or name in figures)
     if not (agents or backups):
-        return Request(study, chosen, seed, runs, quick)
+        return StudyConfig(study, chosen, seed, runs, quick)
     if study.name != LOCA:
         option = "--agent" if agents else "--backups"
         raise ValueError(f"{option}: only `expectant reproduce {LOCA}` can be limited to some")
@@ -170,7 +170,7 @@ def request_for(
     if not kept:
         raise ValueError("--backups: q_learning does not plan, it has no backup distribution")
     chosen = tuple(figure for figure in chosen if figure in kept)
-    return Request(study, chosen, seed, runs, quick, tuple(agents), tuple(backups))
+    return StudyConfig(study, chosen, seed, runs, quick, tuple(agents), tuple(backups))
 
 
 def _check_names(option: str, names: Sequence[str], known: Sequence[str]) -> None:
