@@ -26,9 +26,9 @@ import expectant as ex
 from expectant import exact
 from expectant.checks.contracts import CHECKS, Contracts
 from expectant.checks.dry_run import dry_run
-from expectant.checks.errors import PartError
 from expectant.core import verbs
-from expectant.core.progress import Silent
+from expectant.core.errors import PartError
+from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
 from expectant.jit.compile import compile_for
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from expectant.core.extras import EXTRAS, MissingExtra, require_extra
+from expectant.core.errors import EXTRAS, MissingExtra, require_extra
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -41,9 +41,9 @@ def test_what_is_missing_is_said_in_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     require_extra("a table", "gym")
     with pytest.raises(
-        MissingExtra, match=r"^a table needs pyarrow: pip install 'expectant\[lab\]'$"
+        MissingExtra, match=r"^a table needs pyarrow: pip install 'expectant\[experiments\]'$"
     ):
-        require_extra("a table", "lab", "gym")
+        require_extra("a table", "experiments", "gym")
 
 
 def test_the_core_runs_alone_and_says_what_the_rest_needs(tmp_path):
@@ -69,7 +69,7 @@ for ask in (
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     start = lines.index("Result True")
-    wanted = ["show", "lab", "show", "lab", "lab", "gym", "show"]
+    wanted = ["report", "experiments", "report", *["experiments"] * 2, "gym", "report"]
     asked = [re.search(r"pip install 'expectant\[(\w+)\]'$", line) for line in lines[start + 1 :]]
     assert [found and found[1] for found in asked] == wanted
 

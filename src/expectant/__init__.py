@@ -36,10 +36,9 @@ from expectant.agents import (
     Sarsa,
 )
 from expectant.checks.check import check
-from expectant.checks.errors import PartError
 from expectant.core import rules
 from expectant.core.config import parameter
-from expectant.core.errors import EnvError
+from expectant.core.errors import EnvError, PartError
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option
 from expectant.domains import Corridor, Counterexample, FiniteMDP, Gym, MountainCar
 from expectant.engine.evaluate import evaluate

@@ -2,7 +2,7 @@
 
 import sys
 
-from expectant.core.extras import MissingExtra, require_extra
+from expectant.core.errors import MissingExtra, require_extra
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from expectant.core.dispatch import unowned
 from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import claim
-from expectant.core.progress import Silent
 from expectant.core.reductions import padded_size
 from expectant.core.rng import SEED
 from expectant.core.rules import flag, or_none, whole
@@ -20,6 +19,7 @@ from expectant.core.verbs import act, function
 from expectant.engine.driver import drive, new_control, start_run
 from expectant.engine.loop import DONE
 from expectant.engine.probe import Answers, all_states, copy_subject, load_probe, probe_agent
+from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap

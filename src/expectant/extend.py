@@ -16,12 +16,9 @@ from expectant.agents.centering import *
 from expectant.agents.planner import *
 from expectant.agents.planning_agent import *
 from expectant.agents.planning_updates import *
-from expectant.checks import errors as mistakes
-from expectant.checks.errors import *
-from expectant.core import config, rules, updates, verbs
-from expectant.core import interfaces as parts
-from expectant.core import vectors as vector
+from expectant.core import config, errors, interfaces, rules, updates, vectors, verbs
 from expectant.core.config import *
+from expectant.core.errors import *
 from expectant.core.interfaces import *
 from expectant.core.updates import *
 from expectant.core.vectors import *
@@ -32,14 +29,14 @@ __all__: list[str] = ["register_metric", "register_probe", "rules"]  # noqa: F40
 __all__ += acting.__all__
 __all__ += centering.__all__
 __all__ += config.__all__
-__all__ += mistakes.__all__
-__all__ += parts.__all__
+__all__ += errors.__all__
+__all__ += interfaces.__all__
 __all__ += planner.__all__
 __all__ += planning_agent.__all__
 __all__ += planning_updates.__all__
 __all__ += step_sizes.__all__
 __all__ += updates.__all__
-__all__ += vector.__all__
+__all__ += vectors.__all__
 __all__ += verbs.__all__
 
 

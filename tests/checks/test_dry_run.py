@@ -10,11 +10,11 @@ from hall_env import CELLS, Hall
 
 import expectant as ex
 from expectant import diagnostics
-from expectant.checks.errors import PartError
-from expectant.core.progress import Silent
+from expectant.core.errors import PartError
 from expectant.core.verbs import act, learn, observation, preference, reset, step
 from expectant.engine import evaluate as evaluating
 from expectant.engine import probe as looking
+from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
 from expectant.experiments import recording as records
 

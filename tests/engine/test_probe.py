@@ -10,7 +10,6 @@ import pytest
 
 import expectant as ex
 from expectant.core import tree
-from expectant.core.progress import Silent
 from expectant.core.verbs import encode
 from expectant.engine.checkpoint import states_of
 from expectant.engine.driver import drive, new_control
@@ -25,6 +24,7 @@ from expectant.engine.probe import (
     load_probe,
     probe_agent,
 )
+from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup, load_loop
 
 FIVE = ex.Corridor(cells=5, slip=0.0)

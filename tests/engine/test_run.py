@@ -52,7 +52,7 @@ def test_the_step_limit_cuts_episodes():
 INTERRUPTED = """
 from contextlib import contextmanager
 import expectant as ex
-from expectant.core.progress import Silent
+from expectant.engine.progress import Silent
 
 class Tell(Silent):
     @contextmanager

@@ -19,9 +19,9 @@ from building import per_feature
 from hall_env import FailsIn, HallEnv, Troubled
 
 import expectant as ex
-from expectant.core.progress import Silent
 from expectant.engine import workers
 from expectant.engine.driver import new_control
+from expectant.engine.progress import Silent
 from expectant.engine.run import Runs
 from expectant.engine.setup import Setup, has_fixed_types, load_loop
 from expectant.engine.workers import CompileOrder, Processes, compile_ahead, run_on_threads

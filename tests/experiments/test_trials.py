@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.core.progress import Silent
 from expectant.engine.driver import drive, new_control
 from expectant.engine.evaluate import perform_discounted
 from expectant.engine.loop import simulate
+from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
 from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.recording import earned, levels_of, performer, record_from, recorded

@@ -16,17 +16,17 @@ from expectant.agents.q_planning import QPlanning
 from expectant.checks.contracts import CHECKS, Contracts, same_bits
 from expectant.checks.domain import check_domain
 from expectant.checks.dry_run import check_parts
-from expectant.checks.errors import PartError
 from expectant.core import tree
 from expectant.core.dispatch import intercept_calls
+from expectant.core.errors import PartError
 from expectant.core.interfaces import Agent, Backups, Buildable, Domain, Features, Model, Option
-from expectant.core.progress import make_reporter
 from expectant.core.rng import SEED
 from expectant.core.rules import flag, instance_of, or_none, whole
 from expectant.core.verbs import Verb, backed_up_action_value
 from expectant.domains.corridor import Corridor
 from expectant.engine.driver import drive, new_control
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
+from expectant.engine.progress import make_reporter
 from expectant.engine.setup import Setup, load_loop
 from expectant.features.discrete import RandomBinary
 from expectant.options.option_set import OptionSet

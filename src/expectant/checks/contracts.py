@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.checks.errors import PartError
 from expectant.core import tree, verbs
-from expectant.core.errors import is_builtin, user_location
+from expectant.core.errors import PartError, is_builtin, user_location
 from expectant.core.rules import is_number
 from expectant.engine.loop import Run
 

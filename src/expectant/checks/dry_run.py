@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from expectant.checks.contracts import Contracts, Enough, written
-from expectant.checks.errors import PartError
 from expectant.core.config import is_all_builtin
 from expectant.core.dispatch import VERBS, Interceptor, intercept_calls
-from expectant.core.errors import is_builtin
+from expectant.core.errors import PartError, is_builtin
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole

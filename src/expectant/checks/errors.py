@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from expectant.core import verbs
-from expectant.core.errors import user_location
+from expectant.core.errors import PartError, user_location
 from expectant.core.verbs import index, observation, size
 from expectant.engine.loop import (
     ACTION,
@@ -19,12 +19,6 @@ from expectant.engine.loop import (
     Run,
     unusable,
 )
-
-__all__ = ["PartError"]
-
-
-class PartError(ValueError):
-    """A part, usually somebody's own, that does not do what its verbs promise."""
 
 
 def index_error(run: Run, error: IndexError) -> PartError:

@@ -8,7 +8,7 @@ from typing import Any
 from expectant.agents.planning_agent import MODELS
 from expectant.backups import NAMED
 from expectant.core.config import KINDS, PARAMETERS_HEADING, Config, list_parameters, suggest_name
-from expectant.core.extras import MissingExtra
+from expectant.core.errors import MissingExtra
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.options.option_set import OptionSet
 from expectant.step_sizes import StepSize

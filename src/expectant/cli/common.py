@@ -15,8 +15,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from expectant.core.errors import EnvError
-from expectant.core.extras import MissingExtra, require_extra
+from expectant.core.errors import EnvError, MissingExtra, require_extra
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -28,7 +28,7 @@ def try_agents(
 
     Writes report.html and a config file for `expectant run`.
     """
-    with plain_errors("gym", "lab", "optuna", "show"):
+    with plain_errors("gym", "experiments", "optuna", "report"):
         from expectant.experiments.quick_check import folder_name, quick_check
 
         folder = out or Path("results", "try", folder_name(environment))
@@ -56,7 +56,7 @@ def watch(
     seed: Seed = 0,
 ) -> None:
     """Animate learning: values, policy and model over the states."""
-    with plain_errors("show"):
+    with plain_errors("report"):
         from expectant.report.watch import find_scene
         from expectant.report.watch import watch as animate
 

@@ -54,7 +54,7 @@ def run(
     Both write report.html and trials.parquet, an experiment also figures and curves.parquet. A
     config with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
-    with plain_errors("lab", "show"):
+    with plain_errors("experiments", "report"):
         from expectant.experiments.reproduce import write_experiment, write_sweep
         from expectant.experiments.study import spec_at
         from expectant.experiments.sweep_command import run_file
@@ -120,7 +120,7 @@ def best(
     Without --confirm the first half of the runs selects and the second half reports. Writes
     best.json and sensitivity-*.png and .svg.
     """
-    with plain_errors("lab", "show"):
+    with plain_errors("experiments", "report"):
         from expectant.experiments.best import BEST
         from expectant.experiments.best import best as select_best
         from expectant.experiments.sweep_report import draw_choice
@@ -137,7 +137,7 @@ def best(
 @command("Experiments")
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the figures and the page of a results folder again."""
-    with plain_errors("lab", "show"):
+    with plain_errors("experiments", "report"):
         from expectant.experiments.reproduce import report_again
 
         for path in report_again(folder, trust=trust):

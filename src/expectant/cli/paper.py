@@ -53,7 +53,7 @@ def reproduce(
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors("lab", "show"):
+    with plain_errors("experiments", "report"):
         from expectant.experiments.interpretations import vary_interpretations
         from expectant.experiments.reproduce import LOCA_ROWS, place_for
         from expectant.experiments.reproduce import reproduce as run_study

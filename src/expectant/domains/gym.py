@@ -13,8 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from expectant.core.config import allow_local_imports, parameter
-from expectant.core.errors import EnvError, describe_error, user_location
-from expectant.core.extras import require_extra
+from expectant.core.errors import EnvError, describe_error, require_extra, user_location
 from expectant.core.interfaces import Domain
 from expectant.core.rng import ENVIRONMENT, seed_sequence
 from expectant.core.rules import Rule, flag, or_none

@@ -19,7 +19,6 @@ from expectant.core import formatting as tables
 from expectant.core import tree
 from expectant.core.dispatch import unowned
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter, make_reporter
 from expectant.core.rng import (
     EVALUATION,
     SEED,
@@ -48,6 +47,7 @@ from expectant.engine.loop import (
     judge,
     perceive,
 )
+from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
 from expectant.engine.run import hint_unknown_arguments
 from expectant.engine.setup import Setup, core_count

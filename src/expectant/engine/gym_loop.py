@@ -10,7 +10,6 @@ import numpy as np
 from expectant.checks.errors import contract_error
 from expectant.core.dispatch import unowned
 from expectant.core.errors import EnvError
-from expectant.core.progress import Reporter
 from expectant.core.vectors import Transition
 from expectant.core.verbs import (
     begin,
@@ -37,6 +36,7 @@ from expectant.engine.loop import (
     end_episode,
     perceive,
 )
+from expectant.engine.progress import Reporter
 from expectant.jit.compile import Kernel, compile_for, entry_point
 
 FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is

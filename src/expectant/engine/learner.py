@@ -18,7 +18,6 @@ from expectant.checks.dry_run import dry_run
 from expectant.core import tree
 from expectant.core.interfaces import Agent, Features
 from expectant.core.memory import ALWAYS_FREE, budget
-from expectant.core.progress import Reporter, make_reporter
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.vectors import Binary, Weighted, state_value
@@ -49,6 +48,7 @@ from expectant.engine.gym_loop import (
 )
 from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.probe import States, Subject, copy_subject, load_probe, probe_agent
+from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
 from expectant.engine.setup import Setup
 from expectant.engine.workers import run_interruptibly

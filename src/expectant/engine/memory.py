@@ -17,8 +17,8 @@ from expectant.core.memory import (
     size_text,
     too_large_message,
 )
-from expectant.core.progress import say
 from expectant.engine.loop import Run
+from expectant.engine.progress import say
 
 if TYPE_CHECKING:
     from expectant.engine.setup import Setup

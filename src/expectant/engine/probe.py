@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.checks.dry_run import dry_run_probe
-from expectant.checks.errors import PartError
 from expectant.core import tree
 from expectant.core.dispatch import unowned
+from expectant.core.errors import PartError
 from expectant.core.memory import zeros
-from expectant.core.progress import Reporter
 from expectant.core.reductions import padded_size
 from expectant.core.vectors import Binary, Weighted, add, state_value
 from expectant.core.verbs import (
@@ -35,6 +34,7 @@ from expectant.core.verbs import (
     without_planning,
 )
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
+from expectant.engine.progress import Reporter
 from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
 
 

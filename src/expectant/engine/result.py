@@ -11,7 +11,7 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.core import formatting as tables
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import Streams
 from expectant.engine.loop import Run
@@ -89,7 +89,7 @@ class Result:
         With a budget of steps a row for every bin: run, bin, return, its length in steps, and
         reward, which is the mean of a step; the return is their sum.
         """
-        require_extra("a table", "lab")
+        require_extra("a table", "experiments")
         import pyarrow
 
         over_steps = self.steps is not None

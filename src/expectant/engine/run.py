@@ -16,7 +16,6 @@ import numpy as np
 from expectant.core.config import Config, suggest_parameter
 from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter, Silent, make_reporter, say
 from expectant.core.rng import SEED, Streams
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import count_evicted
@@ -26,6 +25,7 @@ from expectant.engine.divergence import explain_divergence
 from expectant.engine.driver import drive, fraction_done, new_control
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory import count_fitting_threads
+from expectant.engine.progress import Reporter, Silent, make_reporter, say
 from expectant.engine.result import Result
 from expectant.engine.setup import Setup, core_count, finish_records, load_loop, report_evictions
 from expectant.engine.workers import (

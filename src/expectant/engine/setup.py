@@ -14,7 +14,6 @@ from expectant.core import tree
 from expectant.core.config import is_all_builtin
 from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_checked_agent
 from expectant.core.memory import full, zeros
-from expectant.core.progress import Reporter, say
 from expectant.core.reductions import padded_size
 from expectant.core.rng import Streams, run_streams
 from expectant.core.vectors import empty_state
@@ -22,6 +21,7 @@ from expectant.engine.driver import new_control
 from expectant.engine.gym_loop import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory import measure, owner, refusing
+from expectant.engine.progress import Reporter, say
 from expectant.jit.compile import Kernel, compile_for, entry_point, is_compiled, use_compiled
 
 UNLIMITED = 2**62

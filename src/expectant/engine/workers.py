@@ -29,11 +29,11 @@ import numpy as np
 from expectant.core.config import Config
 from expectant.core.errors import EnvCrash, EnvTimeout
 from expectant.core.memory import available_memory, configured_limit
-from expectant.core.progress import Reporter, Silent
 from expectant.core.tree import structure
 from expectant.engine.driver import new_control
 from expectant.engine.loop import EPISODE, NUMBER, STEP
 from expectant.engine.memory import owner
+from expectant.engine.progress import Reporter, Silent
 from expectant.engine.setup import Setup, core_count, is_loop_compiled, load_loop
 from expectant.jit.code_hash import digest, is_known_by_name, part_types, walk
 

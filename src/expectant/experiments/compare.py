@@ -14,12 +14,12 @@ import numpy as np
 from expectant.analysis.verdicts import holm_correction, paired_difference
 from expectant.core import formatting as tables
 from expectant.core.config import suggest_name
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter
 from expectant.core.rules import flag
 from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
+from expectant.engine.progress import Reporter
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.engine.run import compile_agents, hint_unknown_arguments, run
 from expectant.report.plot import plot
@@ -71,7 +71,7 @@ class Comparison:
 
         The mean is of the return of an episode, or of the reward of a step; NaN if a run diverged.
         """
-        require_extra("a table", "lab")
+        require_extra("a table", "experiments")
         import pyarrow
 
         rows = [

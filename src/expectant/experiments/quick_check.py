@@ -30,16 +30,15 @@ from expectant.analysis.curves import interval, learning_curve
 from expectant.analysis.panel import Level, Panel
 from expectant.analysis.verdicts import paired_difference
 from expectant.core import formatting as tables
-from expectant.core.errors import EnvError
-from expectant.core.extras import require_extra
+from expectant.core.errors import EnvError, require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import TooLargeError
-from expectant.core.progress import ShowFraction, Silent, say
 from expectant.core.rng import SEED
 from expectant.core.rules import at_least, flag, or_none, whole
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
+from expectant.engine.progress import ShowFraction, Silent, say
 from expectant.engine.result import Result
 from expectant.engine.run import hint_unknown_arguments, run
 from expectant.engine.setup import Setup, core_count
@@ -251,7 +250,7 @@ def quick_check(
     or_none(whole(1)).check("quick_check", "threads", threads)
     or_none(flag()).check("quick_check", "compiled", compiled)
     flag().check("quick_check", "quiet", quiet)
-    require_extra("quick_check", *(["optuna"] if folder is None else ["optuna", "show"]))
+    require_extra("quick_check", *(["optuna"] if folder is None else ["optuna", "report"]))
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
     tell(f"{domain!r}, {domain.actions} actions: random play")

@@ -10,8 +10,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-from expectant.core.errors import EnvError
-from expectant.core.extras import require_extra
+from expectant.core.errors import EnvError, require_extra
 from expectant.engine.driver import new_control
 from expectant.experiments.results_folder import versions
 from expectant.experiments.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one

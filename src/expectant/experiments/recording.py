@@ -20,7 +20,6 @@ from expectant.checks.dry_run import dry_run
 from expectant.checks.errors import contract_error
 from expectant.core.config import suggest_name
 from expectant.core.memory import full
-from expectant.core.progress import Reporter, Silent
 from expectant.core.rng import Streams, evaluation_streams
 from expectant.core.rules import at_least, whole
 from expectant.core.verbs import count_backups
@@ -35,6 +34,7 @@ from expectant.engine.probe import (
     load_probe,
     probe_agent,
 )
+from expectant.engine.progress import Reporter, Silent
 from expectant.engine.setup import Setup
 from expectant.engine.workers import CompileOrder
 from expectant.experiments.probes import Probe, Seen, find_probe

@@ -15,7 +15,7 @@ from expectant.analysis.adaptation import is_adaptation_test, reference_returns
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.core.files import write_text
-from expectant.core.progress import say
+from expectant.engine.progress import say
 from expectant.experiments.claims import Verdict, judge_claims
 from expectant.experiments.config_file import Experiment, read_config, read_text
 from expectant.experiments.curves import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.files import StoreError, make_folder, read_whole, remove_scratch, write_text
 from expectant.experiments.config_file import SpecError, parse_toml, spec_hash
 from expectant.experiments.trials import Shard
@@ -142,7 +142,7 @@ def opened(
 
 def _locked(path: Path, used: str, patience: float = 0.0) -> AbstractContextManager[Any]:
     """Lock a file; the lock ends with the process, however that ends."""
-    require_extra("a folder of results", "lab")
+    require_extra("a folder of results", "experiments")
     from filelock import FileLock, Timeout
 
     try:

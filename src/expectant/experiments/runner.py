@@ -10,7 +10,7 @@ import numpy as np
 
 from expectant.core.config import suggest_name
 from expectant.core.errors import describe_error
-from expectant.core.progress import OverallProgress, say
+from expectant.engine.progress import OverallProgress, say
 from expectant.engine.workers import compile_ahead
 from expectant.experiments.store import Facts, Span, Store
 from expectant.experiments.tasks import Engine, Kernels, Task, threads_engine

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.rng import to_32_bits
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.grid import Axis, PanelSpec, chosen, word

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.files import read_whole, write_bytes
 from expectant.experiments.environment_code import environment_versions
 from expectant.experiments.results_folder import check_layout, commit, mark, versions
@@ -81,7 +81,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, accept_versions: bool = False) -> None:
-        require_extra("a folder of results", "lab")
+        require_extra("a folder of results", "experiments")
         check_layout(folder)
         self.folder = folder / "runs"
         self.accept_versions = accept_versions
@@ -179,7 +179,7 @@ def write_table(table: Any, path: Path, facts: Mapping[str, Any]) -> None:
 
 def read_table(path: Path) -> Any:
     """The table in a file, its checksums verified; a ``ValueError`` if it is damaged."""
-    require_extra("a folder of results", "lab")
+    require_extra("a folder of results", "experiments")
     import pyarrow as arrow
     from pyarrow import parquet
 

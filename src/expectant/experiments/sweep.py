@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
 from expectant.core.config import Config, needs_trust
-from expectant.core.errors import describe_error
-from expectant.core.extras import require_extra
+from expectant.core.errors import describe_error, require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import say
+from expectant.engine.progress import say
 from expectant.experiments.config_file import (
     Experiment,
     experiment_of,

@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import say
+from expectant.engine.progress import say
 from expectant.experiments.config_file import (
     Describer,
     Experiment,

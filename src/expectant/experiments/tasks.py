@@ -14,12 +14,12 @@ import numpy as np
 from expectant.analysis.curves import learning_curve
 from expectant.core import tree
 from expectant.core.memory import TooLargeError
-from expectant.core.progress import Reporter, Silent
 from expectant.core.verbs import count_evicted
 from expectant.engine.divergence import explain_divergence
 from expectant.engine.driver import drive, fraction_done, new_control
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory import MemoryPool
+from expectant.engine.progress import Reporter, Silent
 from expectant.engine.setup import (
     Setup,
     core_count,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.progress import say
+from expectant.engine.progress import say
 from expectant.experiments.config_file import trials_hash
 from expectant.experiments.grid import settings_of, word
 from expectant.experiments.results_folder import versions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -13,7 +14,6 @@ import numpy as np
 from expectant.core import verbs
 from expectant.core.errors import EnvError
 from expectant.core.interfaces import Domain, ExternalEnv
-from expectant.core.progress import say
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import at_least, whole
 from expectant.domains.external import ExternalPart, GymSource
@@ -91,9 +91,10 @@ def bounds_of(
     found = widen_bounds(domain, play_at_random(domain, episodes, seed), margin)
     shown = ", ".join(f"{n}: {found[n][0]:.3g} to {found[n][1]:.3g}" for n in endless)
     plural = "s" if len(endless) > 1 else ""
-    say(
+    print(
         f"{OWNER}: component{plural} without bounds in {name}, estimated from {episodes} episodes "
-        f"of acting at random: {shown}"
+        f"of acting at random: {shown}",
+        file=sys.stderr,
     )
     return found
 

@@ -23,7 +23,7 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from expectant.core.progress import say
+from expectant.engine.progress import say
 
 KEEP_DAYS = 60
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from expectant.core import dispatch
-from expectant.core.progress import Reporter
 from expectant.engine.loop import simulate
+from expectant.engine.progress import Reporter
 from expectant.jit.code_hash import Account, Fingerprint, fingerprint, part_types
 from expectant.jit.errors import explain_error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from expectant.checks.errors import PartError
+from expectant.core.errors import PartError
 
 _NO_REASON = "- Resolution failure"
 _FAILED = "Failed in nopython mode pipeline"

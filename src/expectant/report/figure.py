@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.report.palette import Style
 
@@ -48,7 +48,7 @@ UNDATED: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 @contextmanager
 def own_settings() -> Iterator[None]:
     """Matplotlib with the settings of these figures, whatever the user's own are."""
-    require_extra("drawing", "show")
+    require_extra("drawing", "report")
     import matplotlib
 
     with matplotlib.rc_context():

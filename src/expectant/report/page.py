@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.files import write_text
 from expectant.report.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
 from expectant.report.sections import BADGES, UNKNOWN, Curves, Glance, Header, Section
@@ -33,7 +33,7 @@ def write_page(path: str | Path, sections: Sequence[Section], palette: Palette) 
 
 def page(sections: Sequence[Section], palette: Palette) -> str:
     """The whole page as text; the first section is its header."""
-    require_extra("a page", "show")
+    require_extra("a page", "report")
     first = sections[0] if sections else None
     if not isinstance(first, Header):
         raise ValueError(f"write_page: sections must begin with a Header, got {first!r}")

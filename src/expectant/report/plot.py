@@ -13,7 +13,7 @@ import numpy as np
 from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Level
 from expectant.core.config import snake_case
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.report.chart import Chart, Curve, Plot
 from expectant.report.curve_figures import chart_figure
@@ -50,7 +50,7 @@ def plot(
     if target is not None and target.suffix.lower() not in KINDS:
         raise ValueError(f"plot: path must end in .png, .svg or .pdf, got {os.fspath(target)!r}")
     named = _named(results)
-    require_extra("drawing", "show")
+    require_extra("drawing", "report")
     chart, palette = chart_of_results(named), palette_of_results(named)
     with own_settings():
         figure = chart_figure(chart, title_of(list(named.values())), palette)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from expectant.core.config import KINDS, suggest_name
-from expectant.core.extras import require_extra
+from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.progress import Reporter, ShowFraction, make_reporter
 from expectant.domains.corridor import Corridor
+from expectant.engine.progress import Reporter, ShowFraction, make_reporter
 from expectant.features.discrete import OneHot
 from expectant.features.tiles import Tiles
 from expectant.report.watch_recording import Recording, record
@@ -56,7 +56,7 @@ def watch(
 
     All else is as in :func:`expectant.report.watch_recording.record`. Returns the path.
     """
-    require_extra("watch", "show")
+    require_extra("watch", "report")
     from matplotlib.animation import FFMpegWriter
 
     path = Path(path)

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.interfaces import Agent, Domain, Drawing, Features
-from expectant.core.progress import Reporter, make_reporter
 from expectant.core.reductions import padded_size
 from expectant.core.rng import SEED
 from expectant.core.rules import or_none, whole
 from expectant.engine.driver import Stop, drive, fraction_done, new_control
 from expectant.engine.loop import DONE, Run
 from expectant.engine.probe import States, copy_subject, load_probe, probe_agent
+from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import iterate_interruptibly
 

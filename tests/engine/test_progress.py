@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from expectant.core import progress
-from expectant.core.progress import Bars, Lines, OverallProgress, Silent, make_reporter
+from expectant.engine import progress
+from expectant.engine.progress import Bars, Lines, OverallProgress, Silent, make_reporter
 
 
 @pytest.fixture

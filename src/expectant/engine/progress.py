@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
-from expectant.core.extras import missing_packages
+from expectant.core.errors import missing_packages
 
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0

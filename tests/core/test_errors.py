@@ -25,9 +25,7 @@ class Forgetful(ex.Model):
 
 def test_the_place_is_the_users_line_that_ours_called():
     error = caught(ex.check, Forgetful())
-    assert re.search(r"test_error_sources\.py, line \d+", describe_error(error)), describe_error(
-        error
-    )
+    assert re.search(r"test_errors\.py, line \d+", describe_error(error)), describe_error(error)
 
 
 def test_what_ours_refuses_and_what_was_never_called_by_ours_has_no_place():
