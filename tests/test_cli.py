@@ -65,7 +65,9 @@ def test_an_experiment_and_its_report_again(tmp_path):
     assert row["agent"] == "q_learning" and row["low"] <= row["mean_return"] <= row["high"]
     assert "<script>alert(1)</script>" not in (out / "report.html").read_text()
     before = files_in(out)
-    assert {"curves.parquet", "spec.toml", "figure.png", "figure.svg", "report.html"} <= set(before)
+    assert {"curves.parquet", "config.toml", "figure.png", "figure.svg", "report.html"} <= set(
+        before
+    )
     again = invoke("report", out)
     assert again.exit_code == 0 and "figure.png" in again.stdout and "report.html" in again.stdout
     assert files_in(out) == before

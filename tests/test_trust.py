@@ -14,7 +14,7 @@ import expectant as ex
 from expectant.cli import app
 from expectant.engine import checkpoint as saving
 from expectant.experiments.best import best
-from expectant.experiments.config_file import SpecError, parse_spec, read_config
+from expectant.experiments.config_file import ConfigError, parse_config, read_config
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
 
@@ -108,11 +108,11 @@ def test_a_learners_file(planted):
 def swept(tmp_path_factory) -> Path:
     """The folder of a finished sweep; only to be copied."""
     folder = tmp_path_factory.mktemp("swept")
-    run_sweep(parse_spec(SPEC, "tiny.toml"), SPEC, folder, compiled=False)
+    run_sweep(parse_config(SPEC, "tiny.toml"), SPEC, folder, compiled=False)
     return folder
 
 
-COMMANDS = ["best results", "report results", "show results/spec.toml"]
+COMMANDS = ["best results", "report results", "show results/config.toml"]
 
 
 @pytest.mark.parametrize(("text", "named"), [
@@ -123,13 +123,13 @@ COMMANDS = ["best results", "report results", "show results/spec.toml"]
 ])  # fmt: skip
 def test_a_results_folder(planted, swept, text, named):
     shutil.copytree(swept, "results")
-    Path("results/spec.toml").write_text(text)
+    Path("results/config.toml").write_text(text)
     for command in COMMANDS:
         found = CliRunner().invoke(app, command.split())
         assert found.exit_code == 2, found.output
         assert named in found.stderr and REFUSED in found.stderr
         assert not planted.exists()
-    read_config(Path("results/spec.toml"), trust=True)
+    read_config(Path("results/config.toml"), trust=True)
     assert planted.exists()
 
 
@@ -141,7 +141,7 @@ def test_a_spec_that_is_run_is_trusted(planted):
     assert "the best settings: expectant best results --trust\n" in found.stdout
     assert read_folder(Path("results")).experiment.name == "tiny"  # by now it is imported
     sys.modules.pop("planted")
-    with pytest.raises(SpecError, match="'planted:PlantedWalk', which would be imported"):
+    with pytest.raises(ConfigError, match="'planted:PlantedWalk', which would be imported"):
         best(Path("results"))
 
 

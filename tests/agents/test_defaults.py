@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.study import the_paper
 
 ROOT = Path(__file__).parents[2]
@@ -217,7 +217,7 @@ def test_agents_in_data_are_those_of_the_constructors(data, agent):
         features = {{kind = "one_hot"}}
         agents = {{only = {in_toml(data)}}}
     """
-    (trial,) = parse_spec(text, "a test").trials()
+    (trial,) = parse_config(text, "a test").trials()
     assert trial.agent == agent
 
 

@@ -58,5 +58,5 @@ def start(path: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
 
 def results(folder: Path) -> dict[str, bytes]:
     """The files that are results, not measurements."""
-    files = [folder / "trials.parquet", folder / "spec.toml", *(folder / "runs").iterdir()]
+    files = [folder / "trials.parquet", folder / "config.toml", *(folder / "runs").iterdir()]
     return {path.name: path.read_bytes() for path in files}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from expectant.experiments.config_file import parse_spec, parse_toml
-from expectant.experiments.results_folder import SWEEP, mark
+from expectant.experiments.config_file import parse_config, parse_toml
+from expectant.experiments.results_folder import SWEEP, mark_folder
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Batch, Store
 from expectant.experiments.trial_table import write_trials
@@ -78,8 +78,8 @@ def write_sweep(
     noise: float = 0.5,
 ) -> list[Trial]:  # fmt: skip
     """Write spec, batches and table; of every trial the first ``diverged`` runs do, halfway."""
-    trials = parse_spec(text, "made-up.toml").trials()
-    mark(folder, SWEEP)
+    trials = parse_config(text, "made-up.toml").trials()
+    mark_folder(folder, SWEEP)
     work = Named(trials, Store(folder))
     rng = np.random.default_rng(0)
     for name, trial in zip(work.names, trials, strict=True):
@@ -90,6 +90,6 @@ def write_sweep(
         for first, count in batches(trial.runs):
             some = slice(first, first + count)
             work.store.save(name, first, Batch(curves[some], gone[some]), trial)
-    folder.joinpath("spec.toml").write_text(text)
+    folder.joinpath("config.toml").write_text(text)
     write_trials(work, folder, parse_toml(text, "made-up.toml"))
     return trials

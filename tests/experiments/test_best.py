@@ -18,7 +18,7 @@ import expectant as ex
 from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import FRESH, HALVES, best, best_of, choose_in_group, trial_of
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.probes import PROBES
 from expectant.experiments.store import Store
@@ -126,7 +126,7 @@ def test_the_command_prints_and_writes(place, tmp_path):
 
 def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
     monkeypatch.setattr("expectant.experiments.runner.Kernels", lambda: Kernels(False))
-    run_sweep(parse_spec(TINY, "tiny.toml"), TINY, tmp_path, compiled=False)
+    run_sweep(parse_config(TINY, "tiny.toml"), TINY, tmp_path, compiled=False)
     (choice,) = best(tmp_path, confirm=7).choices
     assert choice.stage == FRESH and choice.picked is not None and choice.reported is not None
     assert choice.settings == {"agent.action_step": 0.5}
@@ -141,7 +141,7 @@ def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
     assert sorted(sum(span.size for span in some) for some in spans.values()) == [5, 12]
     # Asking again computes nothing, and the sweep itself stays as it was.
     assert best(tmp_path, confirm=7).choices[0].reported == choice.reported
-    assert run_sweep(parse_spec(TINY, "tiny.toml"), TINY, tmp_path, compiled=False).computed == 0
+    assert run_sweep(parse_config(TINY, "tiny.toml"), TINY, tmp_path, compiled=False).computed == 0
 
 
 def test_fresh_runs_need_the_code_of_the_sweep(folder):

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.experiments.config_file import (
     Changes,
+    ConfigError,
     ConfigFile,
-    SpecError,
+    config_hash,
     experiment_of,
-    parse_spec,
+    parse_config,
     read_config,
-    spec_hash,
 )
-from expectant.experiments.grid import word
+from expectant.experiments.grid import value_text
 from expectant.experiments.sweep import Sweep
 from expectant.experiments.toml_tables import to_toml
 
@@ -100,11 +100,11 @@ agents = { "*" = { discount = 0.5, replay_capacity = 70 } }
 
 
 def trials_of(text):
-    return {trial.id: trial for trial in parse_spec(text, "x.toml").trials()}
+    return {trial.id: trial for trial in parse_config(text, "x.toml").trials()}
 
 
 def test_a_config_becomes_trials():
-    experiment = parse_spec(GOOD, "mine.toml")
+    experiment = parse_config(GOOD, "mine.toml")
     trials = experiment.trials("text")
     assert [(c.panel, c.agent_key, c.domain.to_dict()["cells"]) for c in trials] == [
         ("short", "plain", 5), ("short", "ahead", 5), ("long", "plain", 15), ("long", "ahead", 15),
@@ -115,13 +115,13 @@ def test_a_config_becomes_trials():
     assert (trials[0].runs, trials[0].bin, trials[0].step_limit) == (4, 10, None)
     assert trials[0].id == "text/short/plain"
     assert not experiment.is_sweep
-    wet = parse_spec(GOOD + "[variants.wet]\ndomain = { slip = 0.4 }\n", "x").trials()
+    wet = parse_config(GOOD + "[variants.wet]\ndomain = { slip = 0.4 }\n", "x").trials()
     titles = {trial.panel: trial.panel_title for trial in wet}
     assert titles == {"short, wet": "", "long, wet": "The long one, wet"}
 
 
 def test_changes_go_where_they_apply():
-    changed = parse_spec(GOOD, "x").changed(
+    changed = parse_config(GOOD, "x").with_changes(
         Changes(
             domain={"slip": 0.4, "exit_reward": 1.0},
             features={"active": 3},
@@ -143,7 +143,7 @@ def test_changes_go_where_they_apply():
 def test_everything_that_can_be_varied():
     trials = trials_of(VARIED)
     assert len(trials) == 2 * 2 * 2 * (2 + 2)  # variants, trials, slips; then two of each agent
-    assert parse_spec(VARIED, "x").is_sweep
+    assert parse_config(VARIED, "x").is_sweep
     trial = trials["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert trial.domain == ex.Corridor(cells=9, slip=0.3)
     model = ex.models.LinearExpectation(step=1.0)
@@ -159,7 +159,7 @@ def test_everything_that_can_be_varied():
 def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
     text = VARIED[: VARIED.index("[grid]")].replace("grid = { cells = [5, 9] }", "")
     text += '[grid]\nagents."*".epsilon = [0.1, 0.2]\nagents."*".replay_capacity = [30, 40, 50]\n'
-    keys = [trial.agent_key for trial in parse_spec(text, "x").trials()]
+    keys = [trial.agent_key for trial in parse_config(text, "x").trials()]
     plain = [key for key in keys if key.startswith("plain")]
     assert plain == ["plain epsilon=0.1", "plain epsilon=0.2"]
     assert len([key for key in keys if key.startswith("ahead")]) == 6
@@ -171,15 +171,15 @@ def test_values_that_are_parts_are_told_apart_in_ids():
         'agents.ahead.model = ["exact", { kind = "linear_expectation", step = 0.1 }]',
     )
     keys = {
-        trial.agent_key for trial in parse_spec(text, "x").trials() if "ahead" in trial.agent_key
+        trial.agent_key for trial in parse_config(text, "x").trials() if "ahead" in trial.agent_key
     }
     assert keys == {
         f"ahead epsilon={epsilon} model={model}"
         for epsilon in (0.1, 0.2)
         for model in ("exact", "linear_expectation(step=0.1)")
     }
-    assert word({"kind": "a", "x": 1.0, "b": True}) == "a(b=true,x=1)"
-    assert [word(value) for value in (1e-1, 1e20, [1.0, 2])] == ["0.1", "1e+20", "[1,2]"]
+    assert value_text({"kind": "a", "x": 1.0, "b": True}) == "a(b=true,x=1)"
+    assert [value_text(value) for value in (1e-1, 1e20, [1.0, 2])] == ["0.1", "1e+20", "[1,2]"]
 
 
 def shuffled(data, order):
@@ -198,19 +198,19 @@ def test_ids_do_not_depend_on_any_order(order):
     trials = experiment_of(shuffled(data, order), "x").trials()
     found = {trial.id: trial.identity() for trial in trials}
     assert found == {name: trial.identity() for name, trial in trials_of(VARIED).items()}
-    assert spec_hash(dict(reversed(data.items()))) == spec_hash(data)
+    assert config_hash(dict(reversed(data.items()))) == config_hash(data)
 
 
 def test_a_range_is_for_a_search():
     text = VARIED.replace("[0.01, 1.0]", "{ low = 0.01, high = 1.0 }")
-    experiment = parse_spec(text, "x")
-    with pytest.raises(SpecError, match=r"grid\.agents\.ahead\.model\.step: is a range"):
+    experiment = parse_config(text, "x")
+    with pytest.raises(ConfigError, match=r"grid\.agents\.ahead\.model\.step: is a range"):
         experiment.trials()
 
 
 def test_a_budget_of_steps_and_what_is_recorded():
     text = VARIED.replace("episodes = 20", "steps = 250\nbins = 100")
-    trial = parse_spec(text, "x").trials()[0]
+    trial = parse_config(text, "x").trials()[0]
     assert (trial.episodes, trial.steps, trial.bins, trial.points, trial.width) == (
         0,
         250,
@@ -218,11 +218,11 @@ def test_a_budget_of_steps_and_what_is_recorded():
         84,
         3,
     )
-    assert parse_spec(text.replace("bins = 100", ""), "x").trials()[0].bins == 100
-    few = parse_spec(text.replace("steps = 250\nbins = 100", "steps = 7"), "x").trials()[0]
+    assert parse_config(text.replace("bins = 100", ""), "x").trials()[0].bins == 100
+    few = parse_config(text.replace("steps = 250\nbins = 100", "steps = 7"), "x").trials()[0]
     assert (few.bins, few.points, few.width) == (7, 7, 1)
-    longer = parse_spec('record = ["return", "length"]\n' + VARIED, "x").trials()[0]
-    plain = parse_spec(VARIED, "x").trials()[0]
+    longer = parse_config('record = ["return", "length"]\n' + VARIED, "x").trials()[0]
+    plain = parse_config(VARIED, "x").trials()[0]
     assert longer.lengths and not plain.lengths and longer.identity() != plain.identity()
 
 
@@ -242,7 +242,7 @@ def test_the_same_sweep_from_python():
     assert vars(sweep.trials()[0].agent)["backups"] == ex.backups.Replay(None, model_fits=0)
     again = Sweep.from_toml(sweep.to_toml())
     assert again == sweep and again.trials() == sweep.trials() and hash(again) == hash(sweep)
-    with pytest.raises(SpecError, match="Sweep: domain: Corridor: unknown parameter slipp"):
+    with pytest.raises(ConfigError, match="Sweep: domain: Corridor: unknown parameter slipp"):
         Sweep(
             domain={"kind": "corridor", "slipp": 1},
             features=ex.OneHot(),
@@ -293,16 +293,16 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "message"), BAD, ids=[m[:45] for _, m in BAD])
 def test_mistakes_name_file_table_key_value_and_rule(text, message):
-    with pytest.raises(SpecError, match=message) as caught:
-        parse_spec(text, "some/mine.toml")
+    with pytest.raises(ConfigError, match=message) as caught:
+        parse_config(text, "some/mine.toml")
     assert str(caught.value).startswith("some/mine.toml: ")
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(SpecError, match=r"nothing\.toml: there is no such file$"):
+    with pytest.raises(ConfigError, match=r"nothing\.toml: there is no such file$"):
         read_config(tmp_path / "nothing.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SpecError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         read_config(tmp_path / "binary.toml")
 
 
@@ -327,7 +327,7 @@ def test_no_data_ends_in_anything_but_an_experiment_or_a_config_error(changes, p
     data = {**tomllib.loads(GOOD), **changes}
     if isinstance(data.get(part), dict):
         data[part] = {**data[part], **inner}
-    with contextlib.suppress(SpecError):
+    with contextlib.suppress(ConfigError):
         experiment_of(data, "fuzz.toml").trials()
 
 
@@ -352,14 +352,14 @@ def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):
         'episodes = 1\n[domain]\nkind = "my_worlds:Short"\n[features]\nkind = "one_hot"\n'
         '[agents.plain]\nkind = "q_learning"\n[grid]\ndomain.cells = [4, 5]\n'
     )
-    with pytest.raises(SpecError, match="own: domain: kind: names the class 'my_worlds:Short'"):
-        parse_spec(text, "own")
+    with pytest.raises(ConfigError, match="own: domain: kind: names the class 'my_worlds:Short'"):
+        parse_config(text, "own")
     found = [
-        trial.domain.to_dict()["cells"] for trial in parse_spec(text, "own", trust=True).trials()
+        trial.domain.to_dict()["cells"] for trial in parse_config(text, "own", trust=True).trials()
     ]
     assert found == [4, 5]
-    with pytest.raises(SpecError, match="domain: kind: cannot import 'my_worlds:Long'"):
-        parse_spec(text.replace("Short", "Long"), "own", trust=True).trials()
+    with pytest.raises(ConfigError, match="domain: kind: cannot import 'my_worlds:Long'"):
+        parse_config(text.replace("Short", "Long"), "own", trust=True).trials()
 
 
 texts = st.text(max_size=8)

@@ -10,7 +10,7 @@ import pytest
 from experiments.sweeping import TRIAL, spec
 
 import expectant as ex
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import panels_of
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Store
@@ -76,7 +76,7 @@ def test_a_panel_says_when_its_domain_changes():
 @pytest.mark.parametrize("shards", [1, 3, 13])
 def test_shards_are_equal_parts_that_have_every_batch_once(tmp_path, shards):
     text = spec([0.1, 0.2, 0.3, 0.4])  # four trials of three batches
-    work = Work(parse_spec(text, "x").trials(), Store(tmp_path))
+    work = Work(parse_config(text, "x").trials(), Store(tmp_path))
     parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
     found = Counter((task.name, task.first) for part in parts for task in part)
     assert len(found) == 12 and set(found.values()) == {1}

@@ -167,7 +167,7 @@ def test_the_folder_has_a_page_and_a_spec_with_a_folder_of_its_own(tmp_path):
     again = "expectant try hall_env:HallEnv --minutes 2 --seed 0 --threads 1"
     assert found.command == f"{again} --out {tmp_path}"
     assert found.command in (tmp_path / "report.html").read_text() and found.command in str(found)
-    experiment = read_config(tmp_path / "spec.toml", trust=True)
+    experiment = read_config(tmp_path / "config.toml", trust=True)
     assert experiment.name == "hall_env-HallEnv"
     assert [trial.agent for trial in experiment.trials()] == [each.agent for each in found.agents]
     assert experiment.seed == found.seed + 3  # no seed that was used before
@@ -193,7 +193,7 @@ def test_no_verdict_rests_on_few_runs_or_episodes(tmp_path):
     assert nothing.findings()[0].startswith("No verdict") and "motor broke" in nothing.findings()[1]
     assert nothing.as_data()["best"] is None and nothing.spec() is None
     nothing.write(tmp_path)
-    assert (tmp_path / "report.html").exists() and not (tmp_path / "spec.toml").exists()
+    assert (tmp_path / "report.html").exists() and not (tmp_path / "config.toml").exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import expectant as ex
 from expectant.engine.loop import Budget, simulate
 from expectant.engine.probe import States, all_states, ask, copy_subject, probe_agent
 from expectant.engine.setup import Setup
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import panels_of
 from expectant.experiments.metrics import find_metric
 from expectant.experiments.probes import PROBES, register_probe
@@ -139,7 +139,7 @@ discount = 0.97
 
 
 def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
-    trials = parse_spec(SPEC, "test.toml").trials()
+    trials = parse_config(SPEC, "test.toml").trials()
     assert trials[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
     assert trials[0].firsts.tolist() == [0, 500, 600, 600, 900, 900, 1200]
     curves = compute(trials, Store(tmp_path)).curves()
@@ -153,7 +153,7 @@ def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
 
 
 def test_the_code_of_a_look_belongs_to_a_trials_identity():
-    (trial,) = parse_spec(SPEC, "test.toml").trials()
+    (trial,) = parse_config(SPEC, "test.toml").trials()
     settings = {name: getattr(trial, name) for name in trial.__dataclass_fields__}
     names = []
     for factor in (1.0, 2.0, 1.0):
@@ -186,7 +186,7 @@ def test_looks_may_begin_late_and_count_from_there():
         agent.kind = "planning_only"
         agent.agent = { kind = "lookahead", preset = "paper", value_step = 1.0, model = "exact", backups = "all" }
     """
-    (trial,) = parse_spec(text, "spec.toml").trials()
+    (trial,) = parse_config(text, "config.toml").trials()
     assert trial.record is not None and trial.record.to_dict()["after"] == 30
     setup = trial.setup
     when = schedule(setup, trial.record.every, trial.record.after)

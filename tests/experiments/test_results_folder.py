@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.experiments.results_folder import KIND, kind_of, mark
+from expectant.experiments.results_folder import KIND, kind_of, mark_folder
 
 SPEC = """
 episodes = 4
@@ -36,14 +36,14 @@ def call(*words: object) -> tuple[int, str]:
 
 @pytest.mark.parametrize(("kind", "command"), [("sweep", "run"), ("study", "reproduce")])
 def test_a_folder_of_results_is_no_spec_and_the_right_command_is_named(here, kind, command):
-    mark(Path("out"), kind)
+    mark_folder(Path("out"), kind)
     assert kind_of(Path("out")) == kind
     status, said = call("run", "out")
     assert status == 2 and f"out: has results of `expectant {command}`" in said
 
 
 def test_the_last_command_decides_what_a_folder_is(here):
-    mark(Path("out"), "try")
+    mark_folder(Path("out"), "try")
     status, said = call("best", "out")
     assert status == 2 and "has results of `expectant try`" in said
     assert call("run", "small.toml", "--out", "out")[0] == 0

@@ -6,7 +6,7 @@ import json
 import pytest
 from experiments.sweeping import results, spec
 
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.search import spaces
 from expectant.experiments.sweep import run_sweep
 
@@ -21,11 +21,11 @@ RANGED = (
 
 
 def search(folder, text=RANGED, trials=9):
-    return run_sweep(parse_spec(text, "tiny.toml"), text, folder, trials=trials, compiled=False)
+    return run_sweep(parse_config(text, "tiny.toml"), text, folder, trials=trials, compiled=False)
 
 
 def test_domains_are_not_for_choosing():
-    found = list(spaces(parse_spec(RANGED, "x")))
+    found = list(spaces(parse_config(RANGED, "x")))
     assert [dict(space.given) for space in found] == [
         {("domain", "slip"): 0.0},
         {("domain", "slip"): 0.2},

@@ -20,7 +20,7 @@ from expectant.experiments.probes import PROBES
 from expectant.experiments.reproduce import read_stored, reproduce
 from expectant.experiments.study import find_study, packaged, read_study, spec_at
 from expectant.experiments.study_config import StudyConfig
-from expectant.experiments.toml_tables import SpecError
+from expectant.experiments.toml_tables import ConfigError
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILES = {
@@ -133,7 +133,7 @@ def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
     (clause,) = right.claims[0].clauses
     assert clause.statement == ("about", 2.5, 1.5)  # from 1 to 4
     left = write(tmp_path / "left", both=PANELS, claims=claims % "left")
-    with pytest.raises(SpecError, match="no agent in this figure: 'two'"):
+    with pytest.raises(ConfigError, match="no agent in this figure: 'two'"):
         read_study(left)
 
 
@@ -176,21 +176,21 @@ MISTAKES = [
 @pytest.mark.parametrize(("changed", "message"), MISTAKES, ids=[said[:50] for _, said in MISTAKES])
 def test_what_is_wrong_is_said(changed, message, tmp_path):
     folder = write(tmp_path / "parity", **changed)
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(ConfigError) as caught:
         read_study(folder, trust=True)
     assert str(caught.value).startswith(f"{folder}: ") and message in str(caught.value)
 
 
 def test_a_study_that_is_not_there(tmp_path):
-    with pytest.raises(SpecError, match="unknown 'cart-poel', did you mean 'cart-pole'"):
+    with pytest.raises(ConfigError, match="unknown 'cart-poel', did you mean 'cart-pole'"):
         find_study("cart-poel")
-    with pytest.raises(SpecError, match=r"is no study, it has no study\.toml"):
+    with pytest.raises(ConfigError, match=r"is no study, it has no study\.toml"):
         find_study(str(tmp_path))
-    with pytest.raises(SpecError, match="has several specs"):
+    with pytest.raises(ConfigError, match="has several specs"):
         spec_at("kudashkina-2021")
     assert spec_at("cart-pole").name == "cart-pole.toml"
     assert spec_at("loca/planning") == packaged()["loca"] / "planning.toml"
-    with pytest.raises(SpecError, match="loca has no spec 'planing', did you mean 'planning'"):
+    with pytest.raises(ConfigError, match="loca has no spec 'planing', did you mean 'planning'"):
         spec_at("loca/planing")
     assert spec_at("nowhere/planning") == Path("nowhere/planning")
 
@@ -209,7 +209,7 @@ def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
     def report(folder: Path, command: str) -> Any:
         return CliRunner().invoke(app, [command, str(folder)])
 
-    for edited, folder in ((study / "corridor.toml", out), (alone / "spec.toml", alone)):
+    for edited, folder in ((study / "corridor.toml", out), (alone / "config.toml", alone)):
         before = edited.read_text()
         edited.write_text(before.replace("'The other'", "'Another'"))
         assert report(folder, "report").exit_code == 0
@@ -232,7 +232,7 @@ def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
     study = "metrics = ['my_metrics_for_a_test']"
     try:
         folder = write(tmp_path / "own", claims=claims, study=study)
-        with pytest.raises(SpecError, match="which would be imported and run; pass trust=True"):
+        with pytest.raises(ConfigError, match="which would be imported and run; pass trust=True"):
             read_study(folder)
         found = read_study(folder, trust=True)
         (verdict,) = reproduce(StudyConfig(found, found.figures), tmp_path / "out")

@@ -17,8 +17,8 @@ import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.best import trial_of
-from expectant.experiments.config_file import parse_spec, parse_toml
-from expectant.experiments.results_folder import opened, versions
+from expectant.experiments.config_file import parse_config, parse_toml
+from expectant.experiments.results_folder import lock_folder, versions
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
 from expectant.experiments.trial_table import read_trials, version_rows
@@ -29,7 +29,7 @@ STEPS = [0.05, 0.1, 0.2]
 
 def sweep(folder, steps=STEPS, text=None, **options):
     text = text or spec(steps)
-    return run_sweep(parse_spec(text, "tiny.toml"), text, folder, compiled=False, **options)
+    return run_sweep(parse_config(text, "tiny.toml"), text, folder, compiled=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -207,11 +207,11 @@ def test_a_trial_that_fails_is_named_and_the_others_finish(tmp_path, whole, brok
 def test_one_process_at_a_time(tmp_path):
     text = spec(STEPS)
     data = parse_toml(text, "")
-    with opened(tmp_path, text, data):
+    with lock_folder(tmp_path, text, data):
         with pytest.raises(StoreError, match="is in use by another process"):
             sweep(tmp_path)
         assert list(tmp_path.glob("runs/*")) == []
-    with opened(tmp_path, text, data, Shard(1, 2)):
+    with lock_folder(tmp_path, text, data, Shard(1, 2)):
         assert sweep(tmp_path, shard=Shard(2, 2)).computed == 4
         with pytest.raises(StoreError, match=r"shard 1/2 of .* is in use by another process"):
             sweep(tmp_path, shard=Shard(1, 2))

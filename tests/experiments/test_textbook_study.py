@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import panels_of
 from expectant.experiments.tasks import Kernels, Task, assembled, run_one
-from expectant.experiments.toml_tables import SpecError
+from expectant.experiments.toml_tables import ConfigError
 
 SPEC = """
 {extent}
@@ -28,7 +28,7 @@ action_step = 0.1
 
 def curve(extent: str, record: str):
     """A panel with both runs of the spec."""
-    trials = parse_spec(SPEC.format(extent=extent, record=record), "spec.toml").trials()
+    trials = parse_config(SPEC.format(extent=extent, record=record), "config.toml").trials()
     task, kernels = Task(trials[0], "name", 0, 2), Kernels(compiled=False)
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in (0, 1)]
     batch = assembled(task, [run for run in runs if run is not None]).batch
@@ -92,7 +92,7 @@ backups = "all_pairs"
 
 
 def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
-    trials = parse_spec(SMALL_TASKS, "spec.toml").trials()
+    trials = parse_config(SMALL_TASKS, "config.toml").trials()
     task, kernels = Task(trials[0], "name", 0, 3), Kernels(compiled=False)
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
     batch = assembled(task, [run for run in runs if run is not None]).batch
@@ -119,7 +119,7 @@ def test_looks_can_be_even_on_a_logarithmic_scale():
     record = '[{ probe = "decided_states", every = 2, growth = 2.0 }]'
     panel = curve("steps = 40", record)
     assert panel.points.tolist() == [0, 2, 6, 14, 30, 40]
-    with pytest.raises(SpecError, match="growth must be a finite number, 1 or more"):
+    with pytest.raises(ConfigError, match="growth must be a finite number, 1 or more"):
         curve("steps = 40", record.replace("2.0", "0.5"))
 
 
@@ -127,8 +127,8 @@ def test_step_panels_mark_where_the_maze_changes():
     text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
     for record in ("total reward", "reward"):
         found = text.replace("dyna_maze", "blocking_maze").replace("total reward", record)
-        panel = panels_of(parse_spec(found, "spec.toml").trials(), [np.zeros((2, 30))])[0]
+        panel = panels_of(parse_config(found, "config.toml").trials(), [np.zeros((2, 30))])[0]
         assert panel.breaks == [1000.0]
     short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
-    panel = panels_of(parse_spec(short, "spec.toml").trials(), [np.zeros((2, 30))])[0]
+    panel = panels_of(parse_config(short, "config.toml").trials(), [np.zeros((2, 30))])[0]
     assert panel.breaks == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from expectant.analysis.panel import Panel
-from expectant.experiments.config_file import parse_spec
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import panels_of
 from expectant.experiments.study_report import shown
 from expectant.report.chart import chart_of
@@ -71,7 +71,9 @@ def test_long_phases_are_drawn_around_their_moves_only():
 def test_panels_know_the_best_soft_return_of_their_domain():
     def lines(domain: str, at_random: float) -> tuple[float, float]:
         text = f"episodes = 1\n[domain]\nkind = '{domain}'\n[features]\nkind = 'one_hot'\n"
-        experiment = parse_spec(text + "[agents.q]\nkind = 'q_learning'\naction_step = 0.1\n", "x")
+        experiment = parse_config(
+            text + "[agents.q]\nkind = 'q_learning'\naction_step = 0.1\n", "x"
+        )
         trials = experiment.trials()
         (found,) = panels_of(trials, [np.zeros((1, 1))])
         assert (4 * found.optimum + found.floor) / 5 == pytest.approx(at_random)

@@ -27,7 +27,7 @@ from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import Difference, differences_between
 from expectant.experiments.config_file import parse_toml, read_text
 from expectant.experiments.metrics import Metric, find_metric
-from expectant.experiments.results_folder import SPEC, opened
+from expectant.experiments.results_folder import CONFIG, lock_folder
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.sweep_results import Group, SweepFolder, measured, read_folder, values_of
@@ -223,7 +223,7 @@ class Best:
         ids = self.folder.columns["trial"]
         stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         return {
-            "spec": self.folder.spec_hash,
+            "spec": self.folder.config_hash,
             "trials": self.folder.trials_hash,
             "metric": self.metric.name,
             "meaning": self.metric.meaning,
@@ -387,9 +387,9 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
     trials = [trial_of(folder, row, start + runs) for row in rows]
-    text = read_text(folder.path / SPEC)
+    text = read_text(folder.path / CONFIG)
     store = Store(folder.path, accepts_versions(folder.table))
-    with opened(folder.path, text, parse_toml(text, SPEC)):
+    with lock_folder(folder.path, text, parse_toml(text, CONFIG)):
         curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {
         row: values_of(folder, best.metric, row, curve[start:])

@@ -30,7 +30,7 @@ from expectant.experiments.config_file import Experiment
 from expectant.experiments.decision_cost import CostRule
 from expectant.experiments.metrics import Metric
 from expectant.experiments.toml_tables import (
-    SpecError,
+    ConfigError,
     check_known,
     inside,
     key,
@@ -76,7 +76,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         if (self.work is None) == (not self.clauses):
-            raise SpecError("must have clauses, or work, and not both")
+            raise ConfigError("must have clauses, or work, and not both")
 
     def concerns(self, panel: Panel) -> bool:
         """True if it is about a panel."""
@@ -307,7 +307,7 @@ def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> I
     for place, claim in enumerate(file.claims):
         with inside("claims", place):
             if claim.id in seen:
-                raise SpecError(f"must be a number of its own, got {claim.id} twice", "id")
+                raise ConfigError(f"must be a number of its own, got {claim.id} twice", "id")
             seen.add(claim.id)
             clauses: list[Clause] = []
             for number, clause in enumerate(claim.clauses):

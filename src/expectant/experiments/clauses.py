@@ -27,7 +27,7 @@ from expectant.analysis.verdicts import (
 from expectant.core.rules import Rule, at_least, between, flag, number
 from expectant.experiments.decision_cost import NUMBERS
 from expectant.experiments.metrics import METRICS, Metric, Of
-from expectant.experiments.toml_tables import SpecError, check_known, key, table, text, texts
+from expectant.experiments.toml_tables import ConfigError, check_known, key, table, text, texts
 
 BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
 
@@ -206,16 +206,16 @@ class ClauseTable(AgentGroups):
 
     def __post_init__(self) -> None:
         if bool(self.falls) == bool(self.of):
-            raise SpecError("must have of, or falls, and not both")
+            raise ConfigError("must have of, or falls, and not both")
         if len(self.falls) == 1:
-            raise SpecError("must be two agents or more", "falls")
+            raise ConfigError("must be two agents or more", "falls")
         if self.switch and self.metric.at is None:
-            raise SpecError(f"{self.metric.name!r} is not a metric of single switches", "switch")
+            raise ConfigError(f"{self.metric.name!r} is not a metric of single switches", "switch")
         if self.relative_margin:
             if self.margin is None or self.at_least is not None or self.about is not None:
-                raise SpecError("goes with margin, for a number above low", "relative_margin")
+                raise ConfigError("goes with margin, for a number above low", "relative_margin")
             if self.metric.per_run or self.beyond != AgentGroups():
-                raise SpecError(
+                raise ConfigError(
                     f"needs a metric of mean curves and no beyond, got {self.metric.name!r}",
                     "relative_margin",
                 )
@@ -228,12 +228,12 @@ class ClauseTable(AgentGroups):
         if self.high is not None:
             low = given.pop("low", 0.0)
             if given or self.margin is not None:
-                raise SpecError("goes with low alone", "high")
+                raise ConfigError("goes with low alone", "high")
             if not low < self.high:
-                raise SpecError(f"must be above low ({low:g}), got {self.high:g}", "high")
+                raise ConfigError(f"must be above low ({low:g}), got {self.high:g}", "high")
             return Statement(ABOUT, (low + self.high) / 2.0, (self.high - low) / 2.0)
         if len(given) > 1:
-            raise SpecError(f"must have one of {', '.join(given)}")
+            raise ConfigError(f"must have one of {', '.join(given)}")
         for name, reference in given.items():
             return Statement(kinds[name], reference, self.margin or 0.0)
         return Statement(ABOVE, 0.0, self.margin or 0.0)

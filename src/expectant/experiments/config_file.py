@@ -19,26 +19,26 @@ from expectant.core.rng import SEED
 from expectant.core.rules import Rule, whole
 from expectant.experiments.grid import (
     EVERY,
-    PanelSpec,
+    PanelConfig,
     Point,
     Varied,
     check_size,
     make_panel,
-    options_of_table,
+    parameters_of_table,
     point,
     points,
 )
 from expectant.experiments.recording import Record, record_from
 from expectant.experiments.toml_tables import (
-    SpecError,
+    ConfigError,
     check_known,
     checked,
+    config_hash,
     in_file,
     key,
     parse_toml,
     read_table,
     read_text,
-    spec_hash,
     table,
     table_of,
     tables,
@@ -52,17 +52,17 @@ LONGEST_NAME = 100
 
 __all__ = [
     "Changes",
+    "ConfigError",
     "ConfigFile",
-    "Describer",
     "Experiment",
-    "SpecError",
+    "PartBuilder",
     "Trial",
+    "config_hash",
     "experiment_of",
-    "parse_spec",
+    "parse_config",
     "parse_toml",
     "read_config",
     "read_text",
-    "spec_hash",
     "trials_hash",
 ]  # fmt: skip
 
@@ -97,7 +97,7 @@ class PartTables:
                 continue
             own = {**self.agents.get(name, {}), **other.agents.get(name, {})}
             known = own if "kind" in own else {**shared, **own}
-            options = options_of_table(known)
+            options = parameters_of_table(known)
             agents[name] = {**known, **{k: v for k, v in shared.items() if k in options}}
         return PartTables(
             domain={**self.domain, **other.domain},
@@ -135,17 +135,17 @@ class ConfigFile(PartTables, Varied):
 
     def __post_init__(self) -> None:
         if bool(self.episodes) == bool(self.steps):
-            raise SpecError("must be given, or steps instead of it", "episodes")
+            raise ConfigError("must be given, or steps instead of it", "episodes")
         counted, width, other = (
             ("episodes", "bin", "bins") if self.episodes else ("steps", "bins", "bin")
         )
         if getattr(self, other) is not None:
-            raise SpecError(f"does not go with {counted}, which has {width} instead", other)
+            raise ConfigError(f"does not go with {counted}, which has {width} instead", other)
         length, given = self.episodes or self.steps, getattr(self, width) or 1
         if given > length:
-            raise SpecError(f"must be at most {counted} ({length}), got {given}", width)
+            raise ConfigError(f"must be at most {counted} ({length}), got {given}", width)
 
-    def expand_panels(self) -> Iterator[PanelSpec]:
+    def expand_panels(self) -> Iterator[PanelConfig]:
         """Yield panels times variants, with the common tables filled in."""
         for panel in self.panels:
             tables = self.overlaid(panel)
@@ -169,20 +169,20 @@ def _read_record(wanted: Any, steps: int) -> dict[str, Any]:
         wanted = [wanted]
     if isinstance(wanted, list) and any(isinstance(item, dict) for item in wanted):
         if len(wanted) > 1:
-            raise SpecError(f"a look is recorded alone, got {wanted!r}", "record")
+            raise ConfigError(f"a look is recorded alone, got {wanted!r}", "record")
         try:
             return {"record": record_from(wanted[0])}
         except ValueError as error:
-            raise SpecError(str(error)) from None
+            raise ConfigError(str(error)) from None
     names = checked(texts(), wanted, "record")
     first, other = ("reward", TOTAL) if steps else ("return", LENGTH)
     check_known("unknown", names, [first, other], "record")
     if names == (other,):
         return {"curve": other}
     if TOTAL in names:
-        raise SpecError(f"{TOTAL!r} is recorded alone, got {wanted!r}", "record")
+        raise ConfigError(f"{TOTAL!r} is recorded alone, got {wanted!r}", "record")
     if first not in names:
-        raise SpecError(f"must contain {first!r}, got {wanted!r}", "record")
+        raise ConfigError(f"must contain {first!r}, got {wanted!r}", "record")
     return {"lengths": LENGTH in names}
 
 
@@ -214,7 +214,7 @@ class Experiment:
     bin: int
     seed: int
     step_limit: int | None
-    panels: tuple[PanelSpec, ...]
+    panels: tuple[PanelConfig, ...]
     steps: int = 0
     bins: int = 1
     lengths: bool = False
@@ -232,13 +232,13 @@ class Experiment:
         """True if less of its curves is better: of errors, and of the lengths of episodes."""
         return self.record.found.of_errors if self.record else self.curve == LENGTH
 
-    def changed(self, changes: Changes) -> Experiment:
+    def with_changes(self, changes: Changes) -> Experiment:
         """Replace some settings where they apply."""
         return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
 
     def trials(self, interpretation: str = "", *, trust: bool = False) -> list[Trial]:
         """Describe all agents of all panels in all variations."""
-        describe = Describer(trust)
+        describe = PartBuilder(trust)
         return [
             self._trial(one, describe, interpretation)
             for panel in self.panels
@@ -252,12 +252,12 @@ class Experiment:
         ]
 
     def trial(
-        self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], object]
+        self, panel: PanelConfig, agent: str, settings: Mapping[tuple[str, ...], object]
     ) -> Trial:
         """Describe one agent of a panel with chosen settings."""
-        return self._trial(point(panel, agent, settings), Describer(), "")
+        return self._trial(point(panel, agent, settings), PartBuilder(), "")
 
-    def _trial(self, found: Point, describe: Describer, interpretation: str) -> Trial:
+    def _trial(self, found: Point, describe: PartBuilder, interpretation: str) -> Trial:
         parts = {
             "domain": describe(Domain, "domain", found["domain"]),
             "features": describe(Features, "features", found["features"]),
@@ -276,7 +276,7 @@ class Experiment:
         return {name: getattr(self, name) for name in shared}
 
 
-class Describer:
+class PartBuilder:
     """Makes descriptions from tables; equal tables give one description.
 
     With ``trust`` it imports what tables name and this process does not know yet.
@@ -298,14 +298,14 @@ class Describer:
         known = sorted(name for name, kind in KINDS.items() if issubclass(kind, base))
         name = table.get("kind")
         if name is None:
-            raise SpecError(f"is missing (known: {', '.join(known)})", path, "kind")
+            raise ConfigError(f"is missing (known: {', '.join(known)})", path, "kind")
         if name not in known and ":" not in str(name):  # otherwise it is to be imported
-            raise SpecError(f"unknown {name!r}" + suggest_name(str(name), known), path, "kind")
+            raise ConfigError(f"unknown {name!r}" + suggest_name(str(name), known), path, "kind")
         try:
             data = {option: _with_none(item) for option, item in table.items()}
             return base.from_dict(data, trust=self._trust)
         except (ValueError, TypeError, OverflowError, MemoryError) as error:
-            raise SpecError(str(error), path) from None
+            raise ConfigError(str(error), path) from None
 
 
 def _with_none(item: Any) -> Any:
@@ -315,22 +315,22 @@ def _with_none(item: Any) -> Any:
 
 
 def read_config(path: Path, *, trust: bool = False) -> Experiment:
-    """Read any config file, of one experiment or of a sweep (``is_sweep``); raise SpecError.
+    """Read any config file, of one experiment or of a sweep (``is_sweep``); raise ConfigError.
 
     ``trust`` is for files that are to be run: classes and environments that they name by a module
     of somebody's own are imported. Without it they are refused, unless they are imported already.
     """
-    return parse_spec(read_text(path), str(path), trust=trust)
+    return parse_config(read_text(path), str(path), trust=trust)
 
 
-def parse_spec(text: str, source: str, *, trust: bool = False) -> Experiment:
+def parse_config(text: str, source: str, *, trust: bool = False) -> Experiment:
     """Read the experiment in a TOML text that came from ``source``."""
     return experiment_of(parse_toml(text, source), source, trust=trust)
 
 
 def trials_hash(data: Mapping[str, Any]) -> str:
     """Hash what a config asks for, whatever it is called."""
-    return spec_hash({name: value for name, value in data.items() if name not in CALLED})
+    return config_hash({name: value for name, value in data.items() if name not in CALLED})
 
 
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
@@ -339,12 +339,12 @@ def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) 
         try:
             return _experiment(dict(data), _name_of(Path(source)), trust)
         except RecursionError:
-            raise SpecError("tables are too deep") from None
+            raise ConfigError("tables are too deep") from None
 
 
 def _name_of(path: Path) -> str:
     """Name a config without a name: after its file, or the folder of results that keeps it."""
-    kept = path.name == "spec.toml" and (path.parent / "runs").is_dir()
+    kept = path.name == "config.toml" and (path.parent / "runs").is_dir()
     return path.resolve().parent.name if kept else path.stem
 
 
@@ -381,7 +381,7 @@ def _import_kinds(data: Any, trust: bool, *path: str) -> None:
                         try:
                             find_kind(kind, trust=trust)
                         except ValueError as error:
-                            raise SpecError(str(error), *path) from None
+                            raise ConfigError(str(error), *path) from None
             _import_kinds(item, trust, *path, str(name))
 
 
@@ -389,14 +389,14 @@ def _check_trials(experiment: Experiment, trust: bool) -> None:
     """Build every description once, so that mistakes are found before anything runs."""
     for panel in experiment.panels:
         if not panel.agents:
-            raise SpecError("at least one is needed", "agents")
+            raise ConfigError("at least one is needed", "agents")
         for name, own in panel.agents.items():
             checked(text(), own.get("label", name), "agents", name, "label")
     ends = replace(experiment, panels=tuple(map(_range_ends, experiment.panels)))
     seen = set()
     for trial in ends.trials(trust=trust):
         if trial.id in seen:
-            raise SpecError(f"two trials have the id {trial.id!r}; name panels and agents apart")
+            raise ConfigError(f"two trials have the id {trial.id!r}; name panels and agents apart")
         seen.add(trial.id)
         part = "domain"
         try:
@@ -404,10 +404,10 @@ def _check_trials(experiment: Experiment, trust: bool) -> None:
             part = "features"
             trial.features.shape(trial.domain)
         except ValueError as error:
-            raise SpecError(str(error), part) from None
+            raise ConfigError(str(error), part) from None
 
 
-def _range_ends(panel: PanelSpec) -> PanelSpec:
+def _range_ends(panel: PanelConfig) -> PanelConfig:
     """Replace every range by its two ends."""
     axes = tuple(
         replace(axis, rows=((axis.range.low,), (axis.range.high,)), range=None)
@@ -418,7 +418,7 @@ def _range_ends(panel: PanelSpec) -> PanelSpec:
     return replace(panel, axes=axes)
 
 
-def _changed(panel: PanelSpec, changes: Changes) -> PanelSpec:
+def _changed(panel: PanelConfig, changes: Changes) -> PanelConfig:
     return replace(
         panel,
         domain=_where_known(panel.domain, changes.domain),
@@ -436,7 +436,7 @@ def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
     if isinstance(table.get("agent"), Mapping):
         result["agent"] = _where_known(table["agent"], changes)
         changes = {name: value for name, value in changes.items() if name not in result["agent"]}
-    options = options_of_table({**table, "agent": None})
+    options = parameters_of_table({**table, "agent": None})
     for name, value in changes.items():
         if name in options:
             inner = result.get(name)

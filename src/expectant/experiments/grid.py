@@ -11,7 +11,7 @@ from typing import Any
 from expectant.core.config import find_kind
 from expectant.core.rules import Rule, flag, number
 from expectant.experiments.toml_tables import (
-    SpecError,
+    ConfigError,
     check_known,
     checked,
     inside,
@@ -53,7 +53,7 @@ class Range:
     def __post_init__(self) -> None:
         if not self.low < self.high or (self.log and self.low <= 0):
             rule = "0 < low < high" if self.log else "low < high"
-            raise SpecError(f"must have {rule}, got {self.low} and {self.high}")
+            raise ConfigError(f"must have {rule}, got {self.low} and {self.high}")
 
     @property
     def whole(self) -> bool:
@@ -85,7 +85,10 @@ class Axis:
         kept = [n for n, path in enumerate(self.paths) if _concerns(path, agent, options)]
         if not kept:
             return None
-        rows = {tuple(word(row[n]) for n in kept): tuple(row[n] for n in kept) for row in self.rows}
+        rows = {
+            tuple(value_text(row[n]) for n in kept): tuple(row[n] for n in kept)
+            for row in self.rows
+        }
         paths = tuple(self.paths[n] for n in kept)
         return Axis(paths, tuple(rows.values()), self.where, self.range)
 
@@ -96,7 +99,7 @@ def _concerns(path: Path, agent: str, options: set[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class PanelSpec:
+class PanelConfig:
     """One panel's tables, as data, and what is varied in them."""
 
     name: str
@@ -108,7 +111,7 @@ class PanelSpec:
 
     def axes_for(self, agent: str) -> list[Axis]:
         """Return what is varied for one agent."""
-        options = options_of_table(self.agents[agent])
+        options = parameters_of_table(self.agents[agent])
         axes = (axis.concerning(agent, options) for axis in self.axes)
         return [axis for axis in axes if axis is not None]
 
@@ -153,21 +156,21 @@ def _is_range(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and set(value) <= {"low", "high", "log"}
 
 
-def word(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Write a value as it stands in the id of a trial: the same for equal settings."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, list):
-        return "[" + ",".join(map(word, value)) + "]"
+        return "[" + ",".join(map(value_text, value)) + "]"
     if isinstance(value, dict):
-        inner = ",".join(f"{k}={word(v)}" for k, v in sorted(value.items()) if k != "kind")
+        inner = ",".join(f"{k}={value_text(v)}" for k, v in sorted(value.items()) if k != "kind")
         return str(value.get("kind", "")) + (f"({inner})" if inner else "")
     return str(value)
 
 
-def options_of_table(table: Mapping[str, Any]) -> set[str]:
+def parameters_of_table(table: Mapping[str, Any]) -> set[str]:
     """Return the parameters of the part that a table describes; none if its kind is unknown.
 
     A wrapper has those of the agent inside, too.
@@ -180,7 +183,7 @@ def options_of_table(table: Mapping[str, Any]) -> set[str]:
     known = {"preset", *kind.__dataclass_fields__}
     if table.get("preset") == "paper":
         known |= {"step_unit"} | ({"replay_capacity"} if "backups" in known else set())
-    return known | (options_of_table(inner) if isinstance(inner, Mapping) else set())
+    return known | (parameters_of_table(inner) if isinstance(inner, Mapping) else set())
 
 
 def make_panel(
@@ -190,7 +193,7 @@ def make_panel(
     agents: Mapping[str, Mapping[str, Any]],
     common: Varied,
     title: str,
-) -> PanelSpec:
+) -> PanelConfig:
     """Collect what is varied in a panel, in the tables of its parts and for the whole config."""
     owners: dict[Path, Mapping[str, Any]] = {("domain",): domain, ("features",): features}
     owners |= {("agents", agent): table for agent, table in agents.items()}
@@ -207,7 +210,9 @@ def make_panel(
         for above, own in owners.items()
     }
     plain_agents = {agent: plain["agents", agent] for agent in agents}
-    panel = PanelSpec(name, plain["domain",], plain["features",], plain_agents, tuple(axes), title)
+    panel = PanelConfig(
+        name, plain["domain",], plain["features",], plain_agents, tuple(axes), title
+    )
     _check_varied_once(panel)
     return panel
 
@@ -221,18 +226,18 @@ def _axes(varied: Varied, above: Path) -> Iterator[Axis]:
                 yield Axis((full,), (), where, read_table(Range, values))
             continue
         rows = tuple((value,) for value in checked(VALUES, values, where))
-        if len({word(value) for (value,) in rows}) < len(rows):
-            raise SpecError(f"must be a list of different values, got {values!r}", where)
+        if len({value_text(value) for (value,) in rows}) < len(rows):
+            raise ConfigError(f"must be a list of different values, got {values!r}", where)
         yield Axis((full,), rows, where)
     for place, linked in enumerate(varied.linked):
         where = dotted((*above, "linked", str(place)))
         columns = {path: checked(VALUES, values, where, *path) for path, values in leaves(linked)}
         lengths = {dotted(path): len(values) for path, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            raise SpecError(f"must be lists of one length, got {lengths}", where)
+            raise ConfigError(f"must be lists of one length, got {lengths}", where)
         rows = tuple(zip(*columns.values(), strict=True))
-        if len({tuple(map(word, row)) for row in rows}) < len(rows):
-            raise SpecError("must be different combinations, got one of them twice", where)
+        if len({tuple(map(value_text, row)) for row in rows}) < len(rows):
+            raise ConfigError("must be different combinations, got one of them twice", where)
         if columns:
             yield Axis(tuple((*above, *path) for path in columns), rows, where)
 
@@ -241,28 +246,28 @@ def _check_path(path: Path, where: str, agents: Mapping[str, Mapping[str, Any]])
     """Refuse a setting that no part of the experiment can have."""
     check_known("must begin with domain, features or agents, got", path[:1], [*PARTS], where)
     if len(path) < (3 if path[0] == "agents" else 2) or not all(path):
-        raise SpecError("must name a setting, such as domain.slip", where)
+        raise ConfigError("must name a setting, such as domain.slip", where)
     if path[0] == "agents" and path[1] == EVERY:
-        options = set().union(*(options_of_table(table) for table in agents.values()))
+        options = set().union(*(parameters_of_table(table) for table in agents.values()))
         check_known("no agent has the option", [path[2]], sorted(options), where)
     elif path[0] == "agents":
         check_known("there is no agent", [path[1]], sorted(agents), where)
 
 
-def _check_varied_once(panel: PanelSpec) -> None:
+def _check_varied_once(panel: PanelConfig) -> None:
     for agent in panel.agents:
         seen: dict[Path, str] = {}
         for axis in panel.axes_for(agent):
             for path in axis.paths:
                 setting = path[2:] if path[0] == "agents" else path
                 if setting in seen:
-                    raise SpecError(
+                    raise ConfigError(
                         f"must be varied in one place, got {seen[setting]} as well", axis.where
                     )
                 seen[setting] = axis.where
 
 
-def check_size(panels: Sequence[PanelSpec]) -> None:
+def check_size(panels: Sequence[PanelConfig]) -> None:
     """Refuse more trials than anybody can run, before they are expanded."""
     total = sum(
         math.prod(max(1, len(axis.rows)) for axis in panel.axes_for(agent))
@@ -270,21 +275,21 @@ def check_size(panels: Sequence[PanelSpec]) -> None:
         for agent in panel.agents
     )
     if total > MOST_TRIALS:
-        raise SpecError(f"must ask for at most {MOST_TRIALS:,} trials, got {total:,}", "grid")
+        raise ConfigError(f"must ask for at most {MOST_TRIALS:,} trials, got {total:,}", "grid")
 
 
-def points(panel: PanelSpec) -> Iterator[Point]:
+def points(panel: PanelConfig) -> Iterator[Point]:
     """Yield every agent of a panel in every combination of what is varied."""
     for agent in panel.agents:
         axes = panel.axes_for(agent)
         for axis in axes:
             if axis.range is not None:
-                raise SpecError("is a range, which only a search can try", axis.where)
+                raise ConfigError("is a range, which only a search can try", axis.where)
         for rows in itertools.product(*(axis.rows for axis in axes)):
-            yield point(panel, agent, chosen(axes, rows))
+            yield point(panel, agent, combine_rows(axes, rows))
 
 
-def chosen(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, Any]:
+def combine_rows(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, Any]:
     """Return the settings that a row of every axis stands for."""
     return {
         path: value
@@ -293,7 +298,7 @@ def chosen(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, 
     }
 
 
-def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
+def point(panel: PanelConfig, agent: str, settings: Mapping[Path, Any]) -> Point:
     """Replace settings of one agent in a panel, and name the point by them.
 
     ``panel`` and ``agent_key`` identify the trial; ``base_panel`` and ``base_agent`` are
@@ -306,11 +311,11 @@ def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
         inner = path[2:] if path[0] == "agents" else path[1:]
         filled[path[0]] = _with_setting(filled[path[0]], inner, value, dotted(path))
         if path[0] == "agents":
-            own.append(f"{dotted(inner)}={word(value)}")
+            own.append(f"{dotted(inner)}={value_text(value)}")
             shown = value.get("kind", value) if isinstance(value, dict) else value
             label += f", {dotted(inner)} {shown}"
         else:
-            around.append(f"{dotted(path)}={word(value)}")
+            around.append(f"{dotted(path)}={value_text(value)}")
     return {
         "panel": " ".join(filter(None, [panel.name, *sorted(around)])),
         "agent_key": " ".join([agent, *sorted(own)]),
@@ -331,7 +336,7 @@ def _with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) 
         return {**table, first: value}
     inner = table.get(first)
     if not isinstance(inner, dict):
-        raise SpecError(
+        raise ConfigError(
             f"{first} must be a table with a kind before its settings can be listed, got {inner!r}",
             where,
         )

@@ -43,7 +43,7 @@ from expectant.engine.result import Result
 from expectant.engine.run import hint_unknown_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
-from expectant.experiments.results_folder import TRY, mark, versions
+from expectant.experiments.results_folder import TRY, mark_folder, versions
 from expectant.experiments.search import create_study
 from expectant.experiments.toml_tables import to_toml
 from expectant.features.basis import Identity
@@ -556,15 +556,15 @@ class QuickCheck:
         ]
 
     def write(self, folder: Path) -> None:
-        """Write ``report.html``, and ``spec.toml`` where the environment can be written down."""
+        """Write ``report.html``, and ``config.toml`` where the environment can be written down."""
         from expectant.report import Curves, Environment, Header, Table, chart_of, palette_of
         from expectant.report import write_page as write
 
-        mark(folder, TRY)
+        mark_folder(folder, TRY)
         notes, spec, panel = self.findings(), self.spec(), self._panel()
         if spec is not None:
-            write_text(folder / "spec.toml", spec)
-            notes.append(f"To go on: expectant run {quote(str(folder / 'spec.toml'))}")
+            write_text(folder / "config.toml", spec)
+            notes.append(f"To go on: expectant run {quote(str(folder / 'config.toml'))}")
         facts = {"features": repr(self.features), "seed": self.seed, "command": self.command}
         sections = [
             Header(f"What can be learned in {self.environment}", "", notes),

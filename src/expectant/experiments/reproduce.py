@@ -28,15 +28,15 @@ from expectant.experiments.curves import (
     write_curves,
 )
 from expectant.experiments.results_folder import (
+    CONFIG,
     RUN,
-    SPEC,
     STUDY,
     SWEEP,
-    again,
     check_layout,
-    mark,
-    need_kind,
-    place_of,
+    folder_note,
+    mark_folder,
+    require_kind,
+    rerun_command,
     versions,
 )
 from expectant.experiments.runner import compute
@@ -61,8 +61,8 @@ def reproduce(
     """
     target = place or folder
     check_layout(folder)
-    mark(folder, STUDY)
-    mark(target, STUDY)
+    mark_folder(folder, STUDY)
+    mark_folder(target, STUDY)
     trials = request.trials()
     work = compute(trials, Store(folder), threads=threads, title=request.study.name)
     write_trials(work, target)
@@ -113,8 +113,8 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
     facts = read_facts(path)
     if "spec" in facts:
         names = {key: facts[key] for key in ("name", "title") if key in facts}
-        experiment = replace(read_config(folder / SPEC, trust=trust), **names)
-        request, command = _request(experiment, folder), again("run", folder)
+        experiment = replace(read_config(folder / CONFIG, trust=trust), **names)
+        request, command = _request(experiment, folder), rerun_command("run", folder)
     else:
         study = read_study(find_study(facts["study"]), trust)
         request = StudyConfig(
@@ -129,7 +129,7 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
 
 def report_again(folder: Path, *, trust: bool = False) -> list[Path]:
     """Write the figures and the page of any results folder again; ``trust`` imports its modules."""
-    if need_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
+    if require_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
         from expectant.experiments.sweep_report import draw_sweep, report_sweep
 
         return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]
@@ -144,7 +144,7 @@ def write_experiment(experiment: Experiment, outcome: Outcome) -> list[Panel]:
     """Write the curves, the figure and the page of a finished experiment."""
     folder, panels = outcome.folder, outcome.panels()
     facts = {
-        "spec": read_text(folder / SPEC), "name": experiment.name, "title": experiment.title,
+        "spec": read_text(folder / CONFIG), "name": experiment.name, "title": experiment.title,
         "versions": versions(), "trials": settings_hashes(outcome.work.trials),
     }  # fmt: skip
     write_curves(folder / CURVES, panels, facts)
@@ -164,7 +164,7 @@ def write_sweep(folder: Path) -> Path | None:
 
 def _request(experiment: Experiment, folder: Path) -> StudyConfig:
     """Ask for an experiment as for a study of one figure."""
-    study = study_of(experiment, again("run", folder), place_of(folder))
+    study = study_of(experiment, rerun_command("run", folder), folder_note(folder))
     return StudyConfig(study, (experiment.name,))
 
 

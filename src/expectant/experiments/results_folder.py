@@ -15,10 +15,10 @@ from typing import Any
 
 from expectant.core.errors import require_extra
 from expectant.core.files import StoreError, make_folder, read_whole, remove_scratch, write_text
-from expectant.experiments.config_file import SpecError, parse_toml, spec_hash
+from expectant.experiments.config_file import ConfigError, config_hash, parse_toml
 from expectant.experiments.trials import Shard
 
-KIND, SPEC, LOCK = "folder.json", "spec.toml", ".lock"
+KIND, CONFIG, LOCK = "folder.json", "config.toml", ".lock"
 LAYOUT = 2  # of the files in a folder; folders of another one are left alone
 RESULTS = (KIND, "runs", "trials.parquet", "curves.parquet", "rows")
 RUN, SWEEP, STUDY, TRY = "run", "sweep", "study", "try"
@@ -34,7 +34,7 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def commit() -> str | None:
+def git_commit() -> str | None:
     """The commit of the git repository around the working directory, if there is one."""
     command = ["git", "rev-parse", "HEAD"]
     try:
@@ -47,7 +47,7 @@ def commit() -> str | None:
 # ---------------------------------------------------------------------------------- kind and layout
 
 
-def mark(folder: Path, kind: str = "") -> None:
+def mark_folder(folder: Path, kind: str = "") -> None:
     """Write what kind of results a folder has; without a kind, leave one that is there."""
     marked = _read_mark(folder)
     if not marked or (kind and marked.get("kind") != kind):
@@ -71,7 +71,7 @@ def kind_of(folder: Path) -> str:
     return kind if isinstance(kind, str) and kind in COMMANDS else ""
 
 
-def need_kind(folder: Path, *wanted: str) -> str:
+def require_kind(folder: Path, *wanted: str) -> str:
     """The kind of results in a folder, or an error that it has none of those ``wanted``."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}; `reproduce` and `run` write one")
@@ -79,21 +79,21 @@ def need_kind(folder: Path, *wanted: str) -> str:
     if not kind:
         raise ValueError(f"{folder}: is no folder of results; `reproduce` and `run` write one")
     if kind not in wanted:
-        raise ValueError(f"{folder}: {about(folder)}")
+        raise ValueError(f"{folder}: {describe_origin(folder)}")
     return kind
 
 
-def about(folder: Path) -> str:
+def describe_origin(folder: Path) -> str:
     """Which command made a folder that was given for something else."""
     return f"has results of `expectant {COMMANDS[kind_of(folder)]}`"
 
 
-def again(command: str, folder: Path) -> str:
+def rerun_command(command: str, folder: Path) -> str:
     """The command that makes the results of a folder again, in the same folder."""
-    return f"expectant {command} {quote(str(folder / SPEC))} --out {quote(str(folder))}"
+    return f"expectant {command} {quote(str(folder / CONFIG))} --out {quote(str(folder))}"
 
 
-def place_of(folder: Path) -> str:
+def folder_note(folder: Path) -> str:
     """Where a command that names a folder works; nothing to say where it does so anywhere."""
     return "" if folder.is_absolute() else "in the working directory in which this page was written"
 
@@ -110,7 +110,7 @@ def _read_mark(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(
+def lock_folder(
     folder: Path, text: str, data: Mapping[str, Any], shard: Shard | None = None, kind: str = ""
 ) -> Iterator[None]:
     """Hold a folder for a spec while its trials are computed, and mark it as one of a ``kind``.
@@ -124,11 +124,11 @@ def opened(
         alone = not any(map(_is_held, folder.glob(f"{LOCK}-*")))
         if not alone and shard is None:
             raise StoreError(f"{folder} is in use by shards; wait for them, or use --out")
-        if not _has_spec(folder, data):
+        if not _has_config(folder, data):
             if not alone:
                 raise StoreError(f"{folder} is in use by shards of another spec; use --out")
-            write_text(folder / SPEC, text)
-        mark(folder, kind)
+            write_text(folder / CONFIG, text)
+        mark_folder(folder, kind)
         if alone:
             remove_scratch(folder / "runs")
         if shard is None:
@@ -163,10 +163,10 @@ def _is_held(path: Path) -> bool:
         return True
 
 
-def _has_spec(folder: Path, data: Mapping[str, Any]) -> bool:
+def _has_config(folder: Path, data: Mapping[str, Any]) -> bool:
     """True if the folder's spec says the same as ours."""
     try:
-        text = read_whole(folder / SPEC).decode()
-        return spec_hash(parse_toml(text, SPEC)) == spec_hash(data)
-    except (FileNotFoundError, UnicodeDecodeError, SpecError):
+        text = read_whole(folder / CONFIG).decode()
+        return config_hash(parse_toml(text, CONFIG)) == config_hash(data)
+    except (FileNotFoundError, UnicodeDecodeError, ConfigError):
         return False

@@ -178,7 +178,7 @@ def _is_ours(shard: Shard | None, start: int, span: Span) -> bool:
     return shard is None or shard.has(start + span.first // BATCH)
 
 
-def engine_named(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
+def make_engine(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
     """The engine of that name: ``threads`` are those of this machine, ``address`` a cluster's."""
     if name not in ENGINES:
         raise ValueError(f"--engine: unknown {name!r}" + suggest_name(name, list(ENGINES)))

@@ -18,7 +18,7 @@ import numpy as np
 from expectant.core.errors import require_extra
 from expectant.core.rng import to_32_bits
 from expectant.experiments.config_file import Experiment
-from expectant.experiments.grid import Axis, PanelSpec, chosen, word
+from expectant.experiments.grid import Axis, PanelConfig, combine_rows, value_text
 from expectant.experiments.runner import Work
 from expectant.experiments.trial_table import finished_runs
 
@@ -31,7 +31,7 @@ SEARCH = "search.json"
 class Space:
     """One agent in one domain: what is searched, and the settings that are given."""
 
-    panel: PanelSpec
+    panel: PanelConfig
     agent: str
     axes: Sequence[Axis]
     given: Mapping[tuple[str, ...], Any]
@@ -45,7 +45,7 @@ def spaces(experiment: Experiment) -> Iterator[Space]:
             fixed = [axis for axis in axes if any(path[0] == "domain" for path in axis.paths)]
             free = [axis for axis in axes if axis not in fixed]
             for rows in itertools.product(*(axis.rows for axis in fixed)):
-                yield Space(panel, agent, free, chosen(fixed, rows))
+                yield Space(panel, agent, free, combine_rows(fixed, rows))
 
 
 def search(
@@ -99,7 +99,7 @@ def _drawn(optuna_trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any
     settings: dict[tuple[str, ...], Any] = {}
     for axis in axes:
         if axis.range is None:
-            rows = {" ".join(map(word, row)): row for row in axis.rows}
+            rows = {" ".join(map(value_text, row)): row for row in axis.rows}
             row = rows[optuna_trial.suggest_categorical(axis.where, list(rows))]
             settings.update(zip(axis.paths, row, strict=True))
             continue

@@ -20,7 +20,7 @@ import numpy as np
 from expectant.core.errors import require_extra
 from expectant.core.files import read_whole, write_bytes
 from expectant.experiments.environment_code import environment_versions
-from expectant.experiments.results_folder import check_layout, commit, mark, versions
+from expectant.experiments.results_folder import check_layout, git_commit, mark_folder, versions
 from expectant.experiments.trials import Trial, batches
 
 KEY = b"expectant"  # of the facts in a file's metadata
@@ -150,7 +150,7 @@ class Store:
 
     def save(self, name: str, first: int, batch: Batch, trial: Trial) -> Facts:
         """Write a batch in one piece."""
-        mark(self.folder.parent)
+        mark_folder(self.folder.parent)
         runs = len(batch.curves)
         described = {
             "trial": trial.id,
@@ -160,7 +160,7 @@ class Store:
             "evicted": list(batch.evicted) or [0] * runs,
             "divergence": list(batch.divergence) or [""] * runs,
             **trial.identity(),
-            "commit": commit(),
+            "commit": git_commit(),
             "versions": {**versions(), **environment_versions(trial.domain)},
         }
         write_table(_batch_table(batch, trial, described), self.path(name, first, runs), described)

@@ -16,10 +16,10 @@ from typing import Any
 from expectant.core.config import allow_local_imports, suggest_name, trust_message
 from expectant.core.rules import either, whole
 from expectant.experiments.claims import Claim, read_claims
-from expectant.experiments.config_file import Changes, Experiment, parse_spec
-from expectant.experiments.results_folder import about, kind_of
+from expectant.experiments.config_file import Changes, Experiment, parse_config
+from expectant.experiments.results_folder import describe_origin, kind_of
 from expectant.experiments.toml_tables import (
-    SpecError,
+    ConfigError,
     check_known,
     in_file,
     inside,
@@ -100,7 +100,7 @@ class StudyFile:
     def check_names(self, figures: list[str]) -> None:
         """Refuse figures and interpretations that are named and not there."""
         if not self.interpretations:
-            raise SpecError("at least one is needed", "interpretations")
+            raise ConfigError("at least one is needed", "interpretations")
         for name in ("claim_runs", "only", "worlds", "unsized"):
             listed = getattr(self, name)
             check_known("no figure", () if isinstance(listed, int) else listed, figures, name)
@@ -154,7 +154,7 @@ class Study(StudyFile):
                 choice = detail.choice_in(interpretation)
                 if instead is not None and instead[0] == detail:
                     choice = instead[1]
-                experiment = experiment.changed(choice.changes)
+                experiment = experiment.with_changes(choice.changes)
         return experiment
 
 
@@ -173,12 +173,12 @@ def find_study(name: str) -> Path:
     if (folder / STUDY).is_file():
         return folder
     if folder.is_dir():
-        raise SpecError(f"{folder}: is no study, it has no {STUDY}")
-    raise SpecError(f"study: unknown {name!r}" + suggest_name(name, sorted(known)))
+        raise ConfigError(f"{folder}: is no study, it has no {STUDY}")
+    raise ConfigError(f"study: unknown {name!r}" + suggest_name(name, sorted(known)))
 
 
 def read_study(folder: Path, trust: bool = False) -> Study:
-    """Read the study in a folder; a :class:`SpecError` says what is wrong with it.
+    """Read the study in a folder; a :class:`ConfigError` says what is wrong with it.
 
     ``trust`` is for studies that are to be run: modules that they name are imported. What comes
     with the package is read once; other files may change.
@@ -251,15 +251,15 @@ def _import(module: str, trust: bool) -> None:
     if module in sys.modules:
         return
     if not trust:
-        raise SpecError(trust_message(f"the module {module!r}"), "metrics")
+        raise ConfigError(trust_message(f"the module {module!r}"), "metrics")
     allow_local_imports()
     try:
         importlib.import_module(module)
     except Exception as error:  # whatever the module raises
-        raise SpecError(f"cannot import {module!r}: {error}", "metrics") from None
+        raise ConfigError(f"cannot import {module!r}: {error}", "metrics") from None
 
 
-def specs_in(folder: Path) -> list[Path]:
+def config_files_in(folder: Path) -> list[Path]:
     """List the config files of a study's figures."""
     others = (STUDY, CLAIMS, INTERPRETATIONS)
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
@@ -272,12 +272,14 @@ def spec_at(word: str) -> Path:
     if path.is_dir() and word not in known:
         study_here = (path / STUDY).is_file()
         instead = f"`expectant reproduce {word}` runs a study" if study_here else "give a spec"
-        raise SpecError(f"{word}: {about(path) if kind_of(path) else f'is a folder; {instead}'}")
+        raise ConfigError(
+            f"{word}: {describe_origin(path) if kind_of(path) else f'is a folder; {instead}'}"
+        )
     if path.is_file() or study not in known:
         return path
-    specs = {spec.stem: spec for spec in specs_in(known[study])}
+    specs = {spec.stem: spec for spec in config_files_in(known[study])}
     if not name and len(specs) > 1:
-        raise SpecError(f"{word}: has several specs; give {word}/SPEC ({', '.join(specs)})")
+        raise ConfigError(f"{word}: has several specs; give {word}/SPEC ({', '.join(specs)})")
     name = name or next(iter(specs))
     check_known(f"{study} has no spec", [name], [*specs], word)
     return specs[name]
@@ -291,13 +293,13 @@ def _data(folder: Path, name: str) -> dict[str, Any]:
 def _experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
     """Read the configs of a folder by their names, in the order of ``figures`` if any are named."""
     found: dict[str, Experiment] = {}
-    for path in specs_in(folder):
-        experiment = parse_spec(read_text(path), path.name, trust=trust)
+    for path in config_files_in(folder):
+        experiment = parse_config(read_text(path), path.name, trust=trust)
         if experiment.name in found:
-            raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
+            raise ConfigError(f"{path.name}: name: two specs are called {experiment.name!r}")
         found[experiment.name] = experiment
     if not found:
-        raise SpecError("has no spec, a TOML file beside study.toml")
+        raise ConfigError("has no spec, a TOML file beside study.toml")
     with in_file(STUDY):
         check_known("no spec", figures, [*found], "figures")
     return {name: found[name] for name in figures or found}
@@ -317,5 +319,5 @@ def _details(
                 for name in interpretations:
                     if named.count(name) != 1:
                         count = named.count(name)
-                        raise SpecError(f"one must be in {name!r}, got {count}", "choices")
+                        raise ConfigError(f"one must be in {name!r}, got {count}", "choices")
     return details

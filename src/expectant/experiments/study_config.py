@@ -9,7 +9,7 @@ from typing import Any
 
 from expectant.core.config import suggest_name
 from expectant.experiments.config_file import Experiment
-from expectant.experiments.grid import PanelSpec
+from expectant.experiments.grid import PanelConfig
 from expectant.experiments.results_folder import versions
 from expectant.experiments.study import Study, word_for
 from expectant.experiments.trials import Trial
@@ -45,7 +45,7 @@ class StudyConfig:
         runs = QUICK_RUNS if self.quick else self.runs
         return experiment if runs is None else replace(experiment, runs=runs)
 
-    def _kept(self, experiment: Experiment) -> Iterator[PanelSpec]:
+    def _kept(self, experiment: Experiment) -> Iterator[PanelConfig]:
         for panel in experiment.panels:
             if not self.panels or (panel.name or experiment.name) in self.panels:
                 wanted = self.agents or tuple(panel.agents)

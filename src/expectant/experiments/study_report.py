@@ -22,7 +22,7 @@ from expectant.analysis.adaptation import (
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import Verdict
-from expectant.experiments.grid import word
+from expectant.experiments.grid import value_text
 from expectant.experiments.study_config import StudyConfig
 from expectant.experiments.trial_table import troubles_of, troubles_section, version_rows
 from expectant.experiments.trials import Trial
@@ -191,7 +191,7 @@ def _written(value: Any) -> str:
     if value.get("kind") == "fixed":
         bound = "" if value["bounded"] else ", unbounded"
         return f"{value['step']:g} (per {value['per']}{bound})".replace(" (per total)", "")
-    return word(value)
+    return value_text(value)
 
 
 # ------------------------------------------------------------------------------------ local changes

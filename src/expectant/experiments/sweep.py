@@ -18,14 +18,14 @@ from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
 from expectant.experiments.config_file import (
     Experiment,
+    config_hash,
     experiment_of,
     parse_toml,
     read_text,
-    spec_hash,
 )
 from expectant.experiments.curves import panels_of
-from expectant.experiments.results_folder import SWEEP, opened, versions
-from expectant.experiments.runner import Work, engine_named
+from expectant.experiments.results_folder import SWEEP, lock_folder, versions
+from expectant.experiments.runner import Work, make_engine
 from expectant.experiments.search import SEARCH, search
 from expectant.experiments.store import Store
 from expectant.experiments.tasks import Kernels
@@ -158,7 +158,7 @@ class Sweep:
         return isinstance(other, Sweep) and self.data() == other.data()
 
     def __hash__(self) -> int:
-        return hash(spec_hash(self.data()))
+        return hash(config_hash(self.data()))
 
 
 @dataclass(frozen=True)
@@ -276,8 +276,8 @@ def run_sweep(
         require_extra("--search optuna", "optuna")
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
-    chosen = engine_named(engine, threads, address, kernels)
-    with opened(folder, text, data, shard, kind):
+    chosen = make_engine(engine, threads, address, kernels)
+    with lock_folder(folder, text, data, shard, kind):
         work = Work(experiment.trials() if trials is None else [], Store(folder, accept_versions))
 
         def compute() -> None:

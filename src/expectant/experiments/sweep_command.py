@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from expectant.experiments.config_file import Experiment, parse_spec, read_text
+from expectant.experiments.config_file import Experiment, parse_config, read_text
 from expectant.experiments.grid import dotted
 from expectant.experiments.results_folder import RUN, SWEEP
 from expectant.experiments.sweep import Outcome, run_sweep
@@ -29,7 +29,7 @@ def run_file(
     """Compute what is missing of an experiment or a sweep, or search a sweep."""
     part = None if shard is None else parse_shard(shard)
     text = read_text(path)
-    experiment = parse_spec(text, str(path), trust=True)
+    experiment = parse_config(text, str(path), trust=True)
     folder = out or Path("results") / experiment.name
     if search not in (None, "optuna"):
         raise ValueError(f"--search: must be optuna, got {search!r}")

@@ -30,7 +30,7 @@ from expectant.experiments.best import (
     difference_row,
 )
 from expectant.experiments.metrics import METRICS, Metric
-from expectant.experiments.results_folder import again, place_of
+from expectant.experiments.results_folder import folder_note, rerun_command
 from expectant.experiments.search import SEARCH
 from expectant.experiments.sweep_results import (
     CHOSEN,
@@ -143,13 +143,13 @@ def report_sweep(path: Path, *, trust: bool = False) -> Path:
     length = f"{experiment.episodes or experiment.steps:,}"
     counted = "episodes" if experiment.episodes else "steps"
     subtitle = f"{len(sweep.ids):,} trials of {experiment.runs} runs, {length} {counted} each"
-    command = [] if (path / SEARCH).exists() else [again("run", path)]
+    command = [] if (path / SEARCH).exists() else [rerun_command("run", path)]
     sections: list[Section] = [
         Header(experiment.title, subtitle, experiment.notes),
         Table(COMPARED, DIFFERENCE_HEADS, [difference_row(each) for each in differences]),
         sweep,
         troubles_section(troubles_in(folder.table)),
-        *(Parameters([], (), each, place_of(path)) for each in command),
+        *(Parameters([], (), each, folder_note(path)) for each in command),
         Environment([*version_rows(folder.path), ("seed", experiment.seed)]),
     ]
     return write_page(path / REPORT, sections, sweep.palette)
@@ -202,7 +202,7 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
     """The content of best.json, if it is of these runs."""
     try:
         stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
-        if (stored["spec"], stored["trials"]) != (folder.spec_hash, folder.trials_hash):
+        if (stored["spec"], stored["trials"]) != (folder.config_hash, folder.trials_hash):
             return None
         return stored if stored["metric"] in METRICS and "differences" in stored else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):

@@ -16,20 +16,20 @@ from expectant.analysis.panel import Panel, Unavailable
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
 from expectant.experiments.config_file import (
-    Describer,
     Experiment,
+    PartBuilder,
+    config_hash,
     parse_toml,
     read_config,
     read_text,
-    spec_hash,
 )
 from expectant.experiments.curves import QUANTITIES, axes_of_panel
-from expectant.experiments.grid import word
+from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
-from expectant.experiments.results_folder import RUN, SPEC, SWEEP, need_kind
+from expectant.experiments.results_folder import CONFIG, RUN, SWEEP, require_kind
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Span, Store
-from expectant.experiments.trial_table import TRIALS, is_of_spec, read_trials, trial_table
+from expectant.experiments.trial_table import TRIALS, is_of_config, read_trials, trial_table
 from expectant.experiments.trials import Trial
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
@@ -99,7 +99,7 @@ class SweepFolder:
         """The curves (runs, bins) of a row's trial as a panel, without any exact solution."""
         varied = [name for name in self.columns if name.startswith("domain.")]
         names = ("base_panel", "base_agent", "agent.discount", *varied)
-        key = tuple(word(self.columns[name][row]) for name in names if name in self.columns)
+        key = tuple(value_text(self.columns[name][row]) for name in names if name in self.columns)
         if key not in self._axes:
             trial = self.trial(row, self.experiment.runs)
             switches = not trial.steps and trial.record is None
@@ -114,7 +114,7 @@ class SweepFolder:
 
     def trial(self, row: int, runs: int) -> Trial:
         """The trial of a row, with so many runs, from what its first batch says about it."""
-        columns, describe = self.columns, Describer()
+        columns, describe = self.columns, PartBuilder()
         name = columns["hash"][row]
         spans = self.index.get(name)
         facts = self.store.facts_of(name, spans[0]) if spans else None
@@ -148,12 +148,12 @@ class SweepFolder:
     @property
     def trials_hash(self) -> str:
         """Which trials the results are of, and how many runs of each: more come while it is run."""
-        return spec_hash({name: self.columns[name] for name in ("trial", "hash", "runs")})
+        return config_hash({name: self.columns[name] for name in ("trial", "hash", "runs")})
 
     @property
-    def spec_hash(self) -> str:
+    def config_hash(self) -> str:
         """Which spec the results belong to."""
-        return spec_hash(parse_toml(read_text(self.path / SPEC), SPEC))
+        return config_hash(parse_toml(read_text(self.path / CONFIG), CONFIG))
 
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
@@ -161,12 +161,12 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
 
     Without a table of all trials that belongs to the spec, one is made from the batches.
     """
-    need_kind(path, SWEEP, RUN)  # a run of a grid has trials to choose among, too
-    given, store = parse_toml(read_text(path / SPEC), str(path / SPEC)), Store(path)
+    require_kind(path, SWEEP, RUN)  # a run of a grid has trials to choose among, too
+    given, store = parse_toml(read_text(path / CONFIG), str(path / CONFIG)), Store(path)
     title = given.get("title", given.get("name", path.resolve().name))
-    experiment = replace(read_config(path / SPEC, trust=trust), title=title)
+    experiment = replace(read_config(path / CONFIG, trust=trust), title=title)
     table = read_trials(path) if (path / TRIALS).exists() else None
-    if table is None or not is_of_spec(table, given):
+    if table is None or not is_of_config(table, given):
         say(f"{path}: the sweep is not finished; trials that lack runs are left out")
         table = trial_table(Work(experiment.trials(), store))
     return SweepFolder(path, experiment, store, table)
@@ -182,7 +182,7 @@ def _groups(folder: SweepFolder) -> Iterator[Group]:
         problems: dict[str, list[int]] = {}
         varied = _varied(columns, ("domain.",), rows)
         for row in rows:
-            around = [f"{name}={word(columns[name][row])}" for name in varied]
+            around = [f"{name}={value_text(columns[name][row])}" for name in varied]
             problems.setdefault(" ".join(filter(None, [panel, *around])), []).append(row)
         label = str(panels[panel].agents[agent].get("label", agent))
         for problem, own in problems.items():
@@ -200,7 +200,7 @@ def _varied(
 ) -> Iterable[str]:
     """The settings that are not the same in all these rows."""
     names = [name for name in columns if name.startswith(prefixes)]
-    return [name for name in names if len({word(columns[name][row]) for row in rows}) > 1]
+    return [name for name in names if len({value_text(columns[name][row]) for row in rows}) > 1]
 
 
 def measured(folder: SweepFolder, metric: Metric) -> np.ndarray:

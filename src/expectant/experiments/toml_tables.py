@@ -24,7 +24,7 @@ Plain = TypeVar("Plain")
 REQUIRED = dataclasses.MISSING
 
 
-class SpecError(ValueError):
+class ConfigError(ValueError):
     """A mistake in a config file: the ``path`` of tables and key, and what is wrong there."""
 
     def __init__(self, text: str, *path: object) -> None:
@@ -37,8 +37,8 @@ def inside(*path: object) -> Iterator[None]:
     """Name the tables in which a mistake is."""
     try:
         yield
-    except SpecError as error:
-        raise SpecError(error.text, *path, *error.path) from None
+    except ConfigError as error:
+        raise ConfigError(error.text, *path, *error.path) from None
 
 
 @contextlib.contextmanager
@@ -46,8 +46,8 @@ def in_file(name: object) -> Iterator[None]:
     """Name the file in which a mistake is."""
     try:
         yield
-    except SpecError as error:
-        raise SpecError(f"{name}: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def key(rule: Rule[Any], default: Any = REQUIRED) -> Any:
@@ -70,7 +70,7 @@ def read_table(cls: type[Config], data: Any) -> Config:
             and field.default is REQUIRED
             and field.default_factory is REQUIRED
         ):
-            raise SpecError(f"is missing; it must be {rules[field.name].text}", field.name)
+            raise ConfigError(f"is missing; it must be {rules[field.name].text}", field.name)
     return cls(**{name: checked(rules[name], value, name) for name, value in data.items()})
 
 
@@ -79,10 +79,10 @@ def checked(rule: Rule[Plain], value: object, *path: object) -> Plain:
     with inside(*path):
         try:
             return rule.convert(value)
-        except SpecError:
+        except ConfigError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            raise SpecError(rule.violation(value, error)) from None
+            raise ConfigError(rule.violation(value, error)) from None
 
 
 def check_known(what: str, names: Iterable[object], known: list[str], *path: object) -> None:
@@ -90,8 +90,8 @@ def check_known(what: str, names: Iterable[object], known: list[str], *path: obj
     for name in names:
         if name not in known:
             if what == "unknown key":
-                raise SpecError(what + suggest_name(str(name), known), *path, name)
-            raise SpecError(f"{what} {name!r}" + suggest_name(str(name), known), *path)
+                raise ConfigError(what + suggest_name(str(name), known), *path, name)
+            raise ConfigError(f"{what} {name!r}" + suggest_name(str(name), known), *path)
 
 
 def _text(value: object) -> str:
@@ -147,9 +147,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except FileNotFoundError:
-        raise SpecError(f"{path}: there is no such file") from None
+        raise ConfigError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from None
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
@@ -157,10 +157,10 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SpecError(f"{source}: not TOML: {error}") from None
+        raise ConfigError(f"{source}: not TOML: {error}") from None
 
 
-def spec_hash(data: Mapping[str, Any]) -> str:
+def config_hash(data: Mapping[str, Any]) -> str:
     """Hash the contents of a config file; order, comments and layout do not matter."""
     text = json.dumps(data, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -12,7 +12,7 @@ import numpy as np
 
 from expectant.engine.progress import say
 from expectant.experiments.config_file import trials_hash
-from expectant.experiments.grid import settings_of, word
+from expectant.experiments.grid import settings_of, value_text
 from expectant.experiments.results_folder import versions
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Facts, Span, facts_of_table, read_table, write_table
@@ -94,7 +94,7 @@ def accepts_versions(table: Any) -> bool:
     return bool(facts_of_table(table).get("accept_versions"))
 
 
-def is_of_spec(table: Any, spec: Mapping[str, Any]) -> bool:
+def is_of_config(table: Any, spec: Mapping[str, Any]) -> bool:
     """True if the trials of a table are those of a spec, which may have been changed since."""
     return bool(facts_of_table(table).get("trials_of") == trials_hash(spec))
 
@@ -146,7 +146,7 @@ def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
     return {
         name: _one_type(column)
         for name, column in columns.items()
-        if len({word(value) for value in column}) > 1
+        if len({value_text(value) for value in column}) > 1
     }
 
 
@@ -162,7 +162,7 @@ def _one_type(column: list[Any]) -> list[Any]:
         return [None if value is None else float(value) for value in column]
     if len(kinds) == 1 and kinds <= {int, float, bool, str}:
         return column
-    return [None if value is None else word(value) for value in column]
+    return [None if value is None else value_text(value) for value in column]
 
 
 class Trouble(NamedTuple):

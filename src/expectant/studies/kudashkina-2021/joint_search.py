@@ -41,7 +41,9 @@ def find_agents(detail: Detail) -> frozenset[str]:
     """Find the agents of figure 5 to which the choices make a difference."""
     agents: set[str] = set()
     for figure in filter(detail.concerns, FIGURES):
-        changed = [STUDY.experiments[figure].changed(o.changes).trials() for o in detail.choices]
+        changed = [
+            STUDY.experiments[figure].with_changes(o.changes).trials() for o in detail.choices
+        ]
         for first, *others in zip(*changed, strict=True):
             if any(other.identity() != first.identity() for other in others):
                 agents.add(first.agent_key)
@@ -88,7 +90,7 @@ def run(
             for detail in DETAILS.values():
                 choice = next(o for o in detail.choices if o.name == combination[detail.name])
                 if detail.concerns(figure):
-                    experiment = experiment.changed(choice.changes)
+                    experiment = experiment.with_changes(choice.changes)
             (table,) = experiment.panels
             variants[str(number)] = {k: getattr(table, k) for k in ("domain", "features", "agents")}
         sweep = ex.Sweep(
