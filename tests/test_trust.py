@@ -14,9 +14,10 @@ import expectant as ex
 from expectant.cli import app
 from expectant.engine import checkpoint as saving
 from expectant.experiments.best import best
-from expectant.experiments.config_file import ConfigError, parse_config, read_config
+from expectant.experiments.config_file import parse_config, read_config
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
+from expectant.experiments.toml_tables import ConfigError
 
 PLANTED = """
 from pathlib import Path
@@ -117,7 +118,7 @@ COMMANDS = ["best results", "report results", "show results/config.toml"]
 
 @pytest.mark.parametrize(("text", "named"), [
     (SPEC.replace('"corridor"', '"planted:PlantedWalk"'), "domain: kind: names the class 'planted:PlantedWalk'"),
-    (SPEC + '[variants.other]\ndomain = { kind = "planted:PlantedWalk" }\n', "variants.other.domain: kind: names the class"),
+    (SPEC + '[[panels]]\nname = "other"\ndomain = { kind = "planted:PlantedWalk" }\n', "panels.domain: kind: names the class"),
     (SPEC + '[grid]\ndomain.kind = ["corridor", "planted:PlantedWalk"]\n', "grid.domain: kind: names the class"),
     (SPEC.replace('"corridor"\ncells = 3', '"gym"\nenvironment = "planted:Planted-v0"'), "domain: Gym: names the module 'planted'"),
 ])  # fmt: skip

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from expectant.experiments.config_file import parse_config, parse_toml
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.results_folder import SWEEP, mark_folder
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Batch, Store
+from expectant.experiments.toml_tables import parse_toml
 from expectant.experiments.trial_table import write_trials
 from expectant.experiments.trials import Trial, batches
 

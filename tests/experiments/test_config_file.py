@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.experiments.config_file import (
     Changes,
-    ConfigError,
     ConfigFile,
-    config_hash,
     experiment_of,
     parse_config,
     read_config,
 )
 from expectant.experiments.grid import value_text
 from expectant.experiments.sweep import Sweep
-from expectant.experiments.toml_tables import to_toml
+from expectant.experiments.toml_tables import ConfigError, config_hash, to_toml
 
 GOOD = """
 name = "mine"
@@ -93,8 +91,10 @@ agents.ahead.model.step = [0.01, 1.0]
 domain.slip = [0.0, 0.3]
 agents.ahead.epsilon = [0.1, 0.2]
 
-[variants.paper]
-[variants.patient]
+[[panels]]
+name = "paper"
+[[panels]]
+name = "patient"
 agents = { "*" = { discount = 0.5, replay_capacity = 70 } }
 """
 
@@ -115,9 +115,8 @@ def test_a_config_becomes_trials():
     assert (trials[0].runs, trials[0].bin, trials[0].step_limit) == (4, 10, None)
     assert trials[0].id == "text/short/plain"
     assert not experiment.is_sweep
-    wet = parse_config(GOOD + "[variants.wet]\ndomain = { slip = 0.4 }\n", "x").trials()
-    titles = {trial.panel: trial.panel_title for trial in wet}
-    assert titles == {"short, wet": "", "long, wet": "The long one, wet"}
+    titles = {trial.panel: trial.panel_title for trial in trials}
+    assert titles == {"short": "", "long": "The long one"}
 
 
 def test_changes_go_where_they_apply():
@@ -142,7 +141,7 @@ def test_changes_go_where_they_apply():
 
 def test_everything_that_can_be_varied():
     trials = trials_of(VARIED)
-    assert len(trials) == 2 * 2 * 2 * (2 + 2)  # variants, trials, slips; then two of each agent
+    assert len(trials) == 2 * 2 * 2 * (2 + 2)  # panels, cells, slips; then two of each agent
     assert parse_config(VARIED, "x").is_sweep
     trial = trials["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert trial.domain == ex.Corridor(cells=9, slip=0.3)
@@ -236,7 +235,7 @@ def test_the_same_sweep_from_python():
         episodes=20,
         grid={"domain.cells": [5, 9], "agents.ahead.value_step": [0.1, 0.2]},
         linked=[{"domain.slip": [0.0, 0.3], "agents.ahead.epsilon": [0.1, 0.2]}],
-        variants={"paper": {}, "patient": {"agents": {"*": {"discount": 0.5}}}},
+        panels=[{"name": "paper"}, {"name": "patient", "agents": {"*": {"discount": 0.5}}}],
     )
     assert len(sweep.trials()) == 16
     assert vars(sweep.trials()[0].agent)["backups"] == ex.backups.Replay(None, model_fits=0)
@@ -272,7 +271,7 @@ BAD = [
     ('episodes = 3\n[domain]\nkind = "corridor"', "agents: at least one is needed"),
     (GOOD + "[grid]\n'domain.slip' = [0.1, 7]", "domain: Corridor: slip must be a number from 0 to 1, got 7"),
     (GOOD + "[grid]\n'agents.plane.epsilon' = [0.1]", "there is no agent 'plane', did you mean 'plain'"),
-    (GOOD + "[grid]\n'agents.*.epsilom' = [0.1]", "no agent has the option 'epsilom', did you mean 'epsilon'"),
+    (GOOD + "[grid]\n'agents.*.epsilom' = [0.1]", "no agent has the parameter 'epsilom', did you mean 'epsilon'"),
     (
         GOOD + "[grid]\n'agents.*.epsilon' = [0.1]\n'agents.plain.epsilon' = [0.2]",
         r"grid.agents.plain.epsilon: must be varied in one place, got grid.agents.\*.epsilon as well",
@@ -286,7 +285,7 @@ BAD = [
     (
         replaced('[[panels]]\nname = "short"', "[agents.'plain epsilon=0.2']\nkind = 'q_learning'\n"
                  "[agents.plain.grid]\nepsilon = [0.1, 0.2]\n[[panels]]\nname = \"short\""),
-        "two trials have the id .*; name panels and agents apart",
+        "two trials have the id .*; rename a panel or an agent",
     ),
 ]  # fmt: skip
 

@@ -17,10 +17,11 @@ import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.best import trial_of
-from expectant.experiments.config_file import parse_config, parse_toml
+from expectant.experiments.config_file import parse_config
 from expectant.experiments.results_folder import lock_folder, versions
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
+from expectant.experiments.toml_tables import parse_toml
 from expectant.experiments.trial_table import read_trials, version_rows
 from expectant.experiments.trials import Shard
 

@@ -25,12 +25,12 @@ from expectant.core.files import write_text
 from expectant.core.formatting import html_paragraph, html_table, text_table
 from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import Difference, differences_between
-from expectant.experiments.config_file import parse_toml, read_text
 from expectant.experiments.metrics import Metric, find_metric
 from expectant.experiments.results_folder import CONFIG, lock_folder
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.sweep_results import Group, SweepFolder, measured, read_folder, values_of
+from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trial_table import accepts_versions
 from expectant.experiments.trials import Trial, trial_hash
 from expectant.report.wording import EDGE_NOTE, setting_in_words, shown_interval, shown_number

@@ -1,8 +1,7 @@
-"""Experiments as config files: what is run, for how long, how often, and what is varied.
+"""Experiments as config files: components, length, number of runs, and varied settings.
 
-An experiment is a domain, features, some agents, how long and how many runs. ``panels`` and
-``variants`` repeat it with some settings changed, ``grid`` and ``linked`` with every combination
-of listed values. Where an option may be None, the word "none" stands for it.
+``panels`` repeat an experiment with some settings changed, ``grid`` and ``linked`` with every
+combination of listed values. Where a parameter may be None, the word "none" stands for it.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from expectant.experiments.grid import (
     Point,
     Varied,
     check_size,
+    expand_panel,
     make_panel,
+    make_point,
     parameters_of_table,
-    point,
-    points,
 )
 from expectant.experiments.recording import Record, record_from
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
-    checked,
     config_hash,
+    convert,
     in_file,
     key,
     parse_toml,
@@ -47,24 +46,7 @@ from expectant.experiments.toml_tables import (
 )
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
-CALLED = ("name", "title", "notes")  # what a config says of itself, and no number depends on
 LONGEST_NAME = 100
-
-__all__ = [
-    "Changes",
-    "ConfigError",
-    "ConfigFile",
-    "Experiment",
-    "PartBuilder",
-    "Trial",
-    "config_hash",
-    "experiment_of",
-    "parse_config",
-    "parse_toml",
-    "read_config",
-    "read_text",
-    "trials_hash",
-]  # fmt: skip
 
 
 def _folder_name(value: object) -> str:
@@ -75,39 +57,20 @@ def _folder_name(value: object) -> str:
 
 
 FOLDER_NAME = Rule(f"the name of a folder, at most {LONGEST_NAME} characters", _folder_name)
-ANYTHING: Rule[Any] = Rule("a list of texts, or a look", lambda value: value)
+ANYTHING: Rule[Any] = Rule("a list of texts, or a probe", lambda value: value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartTables:
-    """The tables of the parts, or what a variant changes in them."""
+class ComponentTables:
+    """The tables of the components, or the settings that a panel changes in them."""
 
     domain: Mapping[str, Any] = key(table(), {})
     features: Mapping[str, Any] = key(table(), {})
     agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
 
-    def overlaid(self, other: PartTables) -> PartTables:
-        """Lay other tables over these; an agent called ``*`` is every agent with the option.
-
-        Agents that say no kind of their own get that of ``*``.
-        """
-        shared, agents = other.agents.get(EVERY, {}), {}
-        for name in dict.fromkeys([*self.agents, *other.agents]):
-            if name == EVERY:
-                continue
-            own = {**self.agents.get(name, {}), **other.agents.get(name, {})}
-            known = own if "kind" in own else {**shared, **own}
-            options = parameters_of_table(known)
-            agents[name] = {**known, **{k: v for k, v in shared.items() if k in options}}
-        return PartTables(
-            domain={**self.domain, **other.domain},
-            features={**self.features, **other.features},
-            agents=agents,
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
-class PanelTable(PartTables):
+class PanelTable(ComponentTables):
     """One of the ``panels``."""
 
     name: str = key(text())
@@ -115,7 +78,7 @@ class PanelTable(PartTables):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfigFile(PartTables, Varied):
+class ConfigFile(ComponentTables, Varied):
     """The keys of a config file."""
 
     name: str | None = key(FOLDER_NAME, None)
@@ -131,7 +94,6 @@ class ConfigFile(PartTables, Varied):
     step_limit: int | None = key(whole(1), None)
     zoom: int | None = key(whole(1), None)
     panels: tuple[PanelTable, ...] = key(tables(PanelTable), (PanelTable(name=""),))
-    variants: Mapping[str, PartTables] = key(table_of(table(PartTables)), {})
 
     def __post_init__(self) -> None:
         if bool(self.episodes) == bool(self.steps):
@@ -141,48 +103,57 @@ class ConfigFile(PartTables, Varied):
         )
         if getattr(self, other) is not None:
             raise ConfigError(f"does not go with {counted}, which has {width} instead", other)
-        length, given = self.episodes or self.steps, getattr(self, width) or 1
-        if given > length:
-            raise ConfigError(f"must be at most {counted} ({length}), got {given}", width)
+        length, size = self.episodes or self.steps, getattr(self, width) or 1
+        if size > length:
+            raise ConfigError(f"must be at most {counted} ({length}), got {size}", width)
 
     def expand_panels(self) -> Iterator[PanelConfig]:
-        """Yield panels times variants, with the common tables filled in."""
+        """Yield the panels, with the common tables filled in."""
         for panel in self.panels:
-            tables = self.overlaid(panel)
-            for variant, own in self.variants.items() or [("", PartTables())]:
-                filled = tables.overlaid(own)
-                yield make_panel(
-                    ", ".join(filter(None, (panel.name, variant))),
-                    filled.domain,
-                    filled.features,
-                    filled.agents,
-                    self,
-                    ", ".join(filter(None, (panel.title, variant))) if panel.title else "",
-                )
+            domain, features = {**self.domain, **panel.domain}, {**self.features, **panel.features}
+            agents = merge_agents(self.agents, panel.agents)
+            yield make_panel(panel.name, domain, features, agents, self, panel.title)
 
 
-def _read_record(wanted: Any, steps: int) -> dict[str, Any]:
-    """Read what is recorded: a look, a ``curve`` of something else, or ``lengths`` too."""
-    if wanted is None:
+def merge_agents(
+    common: Mapping[str, Mapping[str, Any]], changes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Apply changes to the tables of agents; ``*`` is every agent that has the parameter.
+
+    Agents without a kind get that of ``*``.
+    """
+    shared, agents = changes.get(EVERY, {}), {}
+    for name in dict.fromkeys([*common, *changes]):
+        if name != EVERY:
+            merged = {**common.get(name, {}), **changes.get(name, {})}
+            agent = merged if "kind" in merged else {**shared, **merged}
+            parameters = parameters_of_table(agent)
+            agents[name] = {**agent, **{k: v for k, v in shared.items() if k in parameters}}
+    return agents
+
+
+def _read_record(record: Any, steps: int) -> dict[str, Any]:
+    """Read the key ``record``: a probe, another ``curve``, or ``lengths`` beside returns."""
+    if record is None:
         return {}
-    if isinstance(wanted, dict):
-        wanted = [wanted]
-    if isinstance(wanted, list) and any(isinstance(item, dict) for item in wanted):
-        if len(wanted) > 1:
-            raise ConfigError(f"a look is recorded alone, got {wanted!r}", "record")
+    if isinstance(record, dict):
+        record = [record]
+    if isinstance(record, list) and any(isinstance(item, dict) for item in record):
+        if len(record) > 1:
+            raise ConfigError(f"a probe is recorded alone, got {record!r}", "record")
         try:
-            return {"record": record_from(wanted[0])}
+            return {"record": record_from(record[0])}
         except ValueError as error:
             raise ConfigError(str(error)) from None
-    names = checked(texts(), wanted, "record")
+    names = convert(texts(), record, "record")
     first, other = ("reward", TOTAL) if steps else ("return", LENGTH)
     check_known("unknown", names, [first, other], "record")
     if names == (other,):
         return {"curve": other}
     if TOTAL in names:
-        raise ConfigError(f"{TOTAL!r} is recorded alone, got {wanted!r}", "record")
+        raise ConfigError(f"{TOTAL!r} is recorded alone, got {record!r}", "record")
     if first not in names:
-        raise ConfigError(f"must contain {first!r}, got {wanted!r}", "record")
+        raise ConfigError(f"must contain {first!r}, got {record!r}", "record")
     return {"lengths": LENGTH in names}
 
 
@@ -190,13 +161,39 @@ def _read_record(wanted: Any, steps: int) -> dict[str, Any]:
 class Changes:
     """Settings that an interpretation of a paper replaces.
 
-    ``agents`` goes to every agent that has the option, ``kinds`` to the agents of one kind.
+    ``agents`` goes to every agent that has the parameter, ``kinds`` to the agents of one kind.
     """
 
     domain: Mapping[str, Any] = key(table(), {})
     features: Mapping[str, Any] = key(table(), {})
     agents: Mapping[str, Any] = key(table(), {})
     kinds: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
+
+    def apply(self, panel: PanelConfig) -> PanelConfig:
+        """Replace settings of a panel where its components have them."""
+        agents = {
+            name: _replace_known(agent, {**self.agents, **self.kinds.get(str(agent["kind"]), {})})
+            for name, agent in panel.agents.items()
+        }
+        domain = _replace_known(panel.domain, self.domain)
+        features = _replace_known(panel.features, self.features)
+        return replace(panel, domain=domain, features=features, agents=agents)
+
+
+def _replace_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the parameters that the component of a table has; inner tables are merged."""
+    result = dict(table)
+    if isinstance(table.get("agent"), Mapping):
+        result["agent"] = _replace_known(table["agent"], changes)
+        changes = {name: value for name, value in changes.items() if name not in result["agent"]}
+    parameters = parameters_of_table({**table, "agent": None})
+    for name, value in changes.items():
+        if name in parameters:
+            inner = result.get(name)
+            result[name] = value
+            if isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value:
+                result[name] = {**inner, **value}
+    return result
 
 
 @dataclass(frozen=True)
@@ -229,72 +226,64 @@ class Experiment:
 
     @property
     def of_errors(self) -> bool:
-        """True if less of its curves is better: of errors, and of the lengths of episodes."""
+        """True if lower curves are better: those of errors and of the lengths of episodes."""
         return self.record.found.of_errors if self.record else self.curve == LENGTH
 
     def with_changes(self, changes: Changes) -> Experiment:
         """Replace some settings where they apply."""
-        return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
+        return replace(self, panels=tuple(map(changes.apply, self.panels)))
 
     def trials(self, interpretation: str = "", *, trust: bool = False) -> list[Trial]:
-        """Describe all agents of all panels in all variations."""
-        describe = PartBuilder(trust)
-        return [
-            self._trial(one, describe, interpretation)
-            for panel in self.panels
-            for one in points(panel)
-        ]
+        """Build all agents of all panels in all combinations of settings."""
+        build = ComponentBuilder(trust)
+        points = (point for panel in self.panels for point in expand_panel(panel))
+        return [self._trial(point, build, interpretation) for point in points]
 
     def names(self) -> list[tuple[str, str]]:
         """List panel and agent of every trial, in the order of :meth:`trials`."""
-        return [
-            (found["panel"], found["agent_key"]) for panel in self.panels for found in points(panel)
-        ]
+        points = (point for panel in self.panels for point in expand_panel(panel))
+        return [(point["panel"], point["agent_key"]) for point in points]
 
     def trial(
         self, panel: PanelConfig, agent: str, settings: Mapping[tuple[str, ...], object]
     ) -> Trial:
-        """Describe one agent of a panel with chosen settings."""
-        return self._trial(point(panel, agent, settings), PartBuilder(), "")
+        """Build one agent of a panel with chosen settings."""
+        return self._trial(make_point(panel, agent, settings), ComponentBuilder(), "")
 
-    def _trial(self, found: Point, describe: PartBuilder, interpretation: str) -> Trial:
-        parts = {
-            "domain": describe(Domain, "domain", found["domain"]),
-            "features": describe(Features, "features", found["features"]),
-            "agent": describe(Agent, f"agents.{found['base_agent']}", found["agent"]),
+    def _trial(self, point: Point, build: ComponentBuilder, interpretation: str) -> Trial:
+        components = {
+            "domain": build(Domain, "domain", point["domain"]),
+            "features": build(Features, "features", point["features"]),
+            "agent": build(Agent, f"agents.{point['base_agent']}", point["agent"]),
         }
-        return Trial(
-            experiment=self.name,
-            interpretation=interpretation,
-            **{**found, **parts},
-            **self.common(),
-        )
+        names = {"experiment": self.name, "interpretation": interpretation}
+        return Trial(**{**point, **components, **names, **self.common()})
 
     def common(self) -> dict[str, Any]:
-        """Return what all trials share: how long, how often, which seed, what is recorded."""
+        """Return the fields that all trials share: length, runs, seed, record."""
         shared = {field.name for field in fields(self)} & {field.name for field in fields(Trial)}
         return {name: getattr(self, name) for name in shared}
 
 
-class PartBuilder:
-    """Makes descriptions from tables; equal tables give one description.
+class ComponentBuilder:
+    """Build components from tables; equal tables of domains and features give one object.
 
-    With ``trust`` it imports what tables name and this process does not know yet.
+    With ``trust`` it imports modules that tables name and this process has not imported yet.
     """
 
     def __init__(self, trust: bool = False) -> None:
         self._trust = trust
-        self._known: dict[str, Any] = {}
+        self._built: dict[str, Any] = {}
 
     def __call__(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
         if base is Agent:  # as many as there are trials
-            return self._describe(base, path, table)
-        known = repr((base, table))
-        if known not in self._known:
-            self._known[known] = self._describe(base, path, table)
-        return self._known[known]
+            return self._build(base, path, table)
+        identifier = repr((base, table))
+        if identifier not in self._built:
+            self._built[identifier] = self._build(base, path, table)
+        return self._built[identifier]
 
-    def _describe(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
+    def _build(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
         known = sorted(name for name, kind in KINDS.items() if issubclass(kind, base))
         name = table.get("kind")
         if name is None:
@@ -302,23 +291,23 @@ class PartBuilder:
         if name not in known and ":" not in str(name):  # otherwise it is to be imported
             raise ConfigError(f"unknown {name!r}" + suggest_name(str(name), known), path, "kind")
         try:
-            data = {option: _with_none(item) for option, item in table.items()}
-            return base.from_dict(data, trust=self._trust)
+            return base.from_dict(_replace_none(dict(table)), trust=self._trust)
         except (ValueError, TypeError, OverflowError, MemoryError) as error:
             raise ConfigError(str(error), path) from None
 
 
-def _with_none(item: Any) -> Any:
+def _replace_none(item: Any) -> Any:
+    """Replace the text "none" by None, also in inner tables."""
     if isinstance(item, dict):
-        return {option: _with_none(inner) for option, inner in item.items()}
+        return {name: _replace_none(inner) for name, inner in item.items()}
     return None if isinstance(item, str) and item == "none" else item
 
 
 def read_config(path: Path, *, trust: bool = False) -> Experiment:
     """Read any config file, of one experiment or of a sweep (``is_sweep``); raise ConfigError.
 
-    ``trust`` is for files that are to be run: classes and environments that they name by a module
-    of somebody's own are imported. Without it they are refused, unless they are imported already.
+    ``trust`` is for files that are to be run: it imports the user's modules that they name. Without
+    it such files are refused, unless the modules are imported already.
     """
     return parse_config(read_text(path), str(path), trust=trust)
 
@@ -329,33 +318,34 @@ def parse_config(text: str, source: str, *, trust: bool = False) -> Experiment:
 
 
 def trials_hash(data: Mapping[str, Any]) -> str:
-    """Hash what a config asks for, whatever it is called."""
-    return config_hash({name: value for name, value in data.items() if name not in CALLED})
+    """Hash the trials that a config asks for, not its name, title and notes."""
+    names = ("name", "title", "notes")
+    return config_hash({name: value for name, value in data.items() if name not in names})
 
 
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
     """Read the experiment in the data of a config file."""
     with in_file(source):
         try:
-            return _experiment(dict(data), _name_of(Path(source)), trust)
+            return _read_experiment(dict(data), _default_name(Path(source)), trust)
         except RecursionError:
             raise ConfigError("tables are too deep") from None
 
 
-def _name_of(path: Path) -> str:
-    """Name a config without a name: after its file, or the folder of results that keeps it."""
-    kept = path.name == "config.toml" and (path.parent / "runs").is_dir()
-    return path.resolve().parent.name if kept else path.stem
+def _default_name(path: Path) -> str:
+    """Name a config after its file, or after the results folder that contains it."""
+    has_results = path.name == "config.toml" and (path.parent / "runs").is_dir()
+    return path.resolve().parent.name if has_results else path.stem
 
 
-def _experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:
+def _read_experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:
     config = read_table(ConfigFile, data)
     _import_kinds(data, trust)
     panels = tuple(config.expand_panels())
     check_size(panels)
     names = {field.name for field in fields(Experiment)} & {field.name for field in fields(config)}
     computed = {
-        "name": checked(FOLDER_NAME, stem if config.name is None else config.name, "name"),
+        "name": convert(FOLDER_NAME, stem if config.name is None else config.name, "name"),
         "title": stem if config.title is None else config.title,
         "bin": config.bin or 1,
         "bins": min(config.bins or 100, config.steps) if config.steps else 1,
@@ -369,7 +359,7 @@ def _experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:
 
 
 def _import_kinds(data: Any, trust: bool, *path: str) -> None:
-    """Import every "module:Class" that is named, or refuse it, before its options are needed."""
+    """Import or refuse every named "module:Class", before its parameters are needed."""
     if isinstance(data, list):
         for item in data:
             _import_kinds(item, trust, *path)
@@ -386,62 +376,33 @@ def _import_kinds(data: Any, trust: bool, *path: str) -> None:
 
 
 def _check_trials(experiment: Experiment, trust: bool) -> None:
-    """Build every description once, so that mistakes are found before anything runs."""
+    """Build every component once, so that mistakes are found before anything runs."""
     for panel in experiment.panels:
         if not panel.agents:
             raise ConfigError("at least one is needed", "agents")
-        for name, own in panel.agents.items():
-            checked(text(), own.get("label", name), "agents", name, "label")
-    ends = replace(experiment, panels=tuple(map(_range_ends, experiment.panels)))
-    seen = set()
-    for trial in ends.trials(trust=trust):
-        if trial.id in seen:
-            raise ConfigError(f"two trials have the id {trial.id!r}; name panels and agents apart")
-        seen.add(trial.id)
-        part = "domain"
+        for name, agent in panel.agents.items():
+            convert(text(), agent.get("label", name), "agents", name, "label")
+    without_ranges = replace(experiment, panels=tuple(map(_range_ends, experiment.panels)))
+    ids = set()
+    for trial in without_ranges.trials(trust=trust):
+        if trial.id in ids:
+            raise ConfigError(f"two trials have the id {trial.id!r}; rename a panel or an agent")
+        ids.add(trial.id)
+        component = "domain"
         try:
             trial.domain.actions  # noqa: B018  only now an environment is made
-            part = "features"
+            component = "features"
             trial.features.shape(trial.domain)
         except ValueError as error:
-            raise ConfigError(str(error), part) from None
+            raise ConfigError(str(error), component) from None
 
 
 def _range_ends(panel: PanelConfig) -> PanelConfig:
     """Replace every range by its two ends."""
-    axes = tuple(
+    axes = [
         replace(axis, rows=((axis.range.low,), (axis.range.high,)), range=None)
-        if axis.range is not None
+        if axis.range
         else axis
         for axis in panel.axes
-    )
-    return replace(panel, axes=axes)
-
-
-def _changed(panel: PanelConfig, changes: Changes) -> PanelConfig:
-    return replace(
-        panel,
-        domain=_where_known(panel.domain, changes.domain),
-        features=_where_known(panel.features, changes.features),
-        agents={
-            name: _where_known(own, {**changes.agents, **changes.kinds.get(str(own["kind"]), {})})
-            for name, own in panel.agents.items()
-        },
-    )
-
-
-def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay changes over a table where the part has the parameter; inner tables are merged."""
-    result = dict(table)
-    if isinstance(table.get("agent"), Mapping):
-        result["agent"] = _where_known(table["agent"], changes)
-        changes = {name: value for name, value in changes.items() if name not in result["agent"]}
-    options = parameters_of_table({**table, "agent": None})
-    for name, value in changes.items():
-        if name in options:
-            inner = result.get(name)
-            if isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value:
-                result[name] = {**inner, **value}
-            else:
-                result[name] = value
-    return result
+    ]
+    return replace(panel, axes=tuple(axes))

@@ -19,7 +19,7 @@ from expectant.core.tree import map_leaves
 from expectant.core.verbs import act
 from expectant.domains.finite import FiniteMDP
 from expectant.engine.setup import Setup
-from expectant.experiments.config_file import PartBuilder
+from expectant.experiments.config_file import ComponentBuilder
 from expectant.experiments.toml_tables import key, list_of, table, table_of, text
 from expectant.features.discrete import RandomBinary
 
@@ -54,7 +54,7 @@ def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
 
 
 NUMBERS = list_of(whole(1), "whole numbers, 1 or more")
-AGENT = Rule("an agent", lambda value: PartBuilder()(Agent, "agent", table().convert(value)))
+AGENT = Rule("an agent", lambda value: ComponentBuilder()(Agent, "agent", table().convert(value)))
 
 
 @dataclass(frozen=True, kw_only=True)

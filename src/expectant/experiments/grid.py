@@ -1,4 +1,4 @@
-"""Varied settings: ``grid`` and ``linked`` tables, and the points that they expand to."""
+"""Settings that a config file varies: ``grid`` and ``linked`` tables, and their combinations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from expectant.core.rules import Rule, flag, number
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
-    checked,
+    convert,
     inside,
     key,
     read_table,
@@ -22,15 +22,15 @@ from expectant.experiments.toml_tables import (
 )
 
 Path = tuple[str, ...]  # such as ("agents", "lookahead", "model", "step")
-EVERY = "*"  # in place of an agent's name: every agent that has the option
-PARTS = ("domain", "features", "agents")
+Point = dict[str, Any]  # arguments of a trial, its components still as tables
+EVERY = "*"  # in place of an agent's name: every agent that has the parameter
 VARIED = ("grid", "linked")
 MOST_TRIALS = 100_000
 
 
 def _finite(value: object) -> Any:
     number().convert(value)
-    return value  # as given: two integers make a range of integers
+    return value  # not converted: two integers make a range of integers
 
 
 def _values(value: object) -> list[Any]:
@@ -62,7 +62,7 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Varied:
-    """The keys that list values, of a whole config or of one part's table."""
+    """The keys that list values, of a whole config or of one component's table."""
 
     grid: Mapping[str, Any] = key(table(), {})
     linked: tuple[Mapping[str, Any], ...] = key(tables(), ())
@@ -72,7 +72,7 @@ class Varied:
 class Axis:
     """Settings that change together: ``rows`` hold a value for each of the ``paths``.
 
-    An axis of one path may have a ``range`` instead of rows.
+    An axis of one path may have a ``range`` instead of rows. ``where`` is its place in the config.
     """
 
     paths: tuple[Path, ...]
@@ -80,27 +80,26 @@ class Axis:
     where: str
     range: Range | None = None
 
-    def concerning(self, agent: str, options: set[str]) -> Axis | None:
-        """Return the part of the axis that matters to one agent; None if nothing does."""
-        kept = [n for n, path in enumerate(self.paths) if _concerns(path, agent, options)]
+    def restrict(self, agent: str, parameters: set[str]) -> Axis | None:
+        """Keep the columns that concern one agent; None if none does."""
+
+        def concerns(path: Path) -> bool:
+            if path[0] != "agents":
+                return True
+            return path[1] == agent or (path[1] == EVERY and path[2] in parameters)
+
+        kept = [n for n, path in enumerate(self.paths) if concerns(path)]
         if not kept:
             return None
-        rows = {
-            tuple(value_text(row[n]) for n in kept): tuple(row[n] for n in kept)
-            for row in self.rows
-        }
+        rows = [tuple(row[n] for n in kept) for row in self.rows]
+        distinct = {tuple(map(value_text, row)): row for row in rows}
         paths = tuple(self.paths[n] for n in kept)
-        return Axis(paths, tuple(rows.values()), self.where, self.range)
-
-
-def _concerns(path: Path, agent: str, options: set[str]) -> bool:
-    of_all = path[0] == "agents" and path[1] == EVERY and path[2] in options
-    return of_all or path[0] != "agents" or path[1] == agent
+        return Axis(paths, tuple(distinct.values()), self.where, self.range)
 
 
 @dataclass(frozen=True)
 class PanelConfig:
-    """One panel's tables, as data, and what is varied in them."""
+    """One panel's tables, as data, and the axes along which they are varied."""
 
     name: str
     domain: Mapping[str, object]
@@ -110,13 +109,10 @@ class PanelConfig:
     title: str = ""
 
     def axes_for(self, agent: str) -> list[Axis]:
-        """Return what is varied for one agent."""
-        options = parameters_of_table(self.agents[agent])
-        axes = (axis.concerning(agent, options) for axis in self.axes)
+        """Return the axes that concern one agent."""
+        parameters = parameters_of_table(self.agents[agent])
+        axes = (axis.restrict(agent, parameters) for axis in self.axes)
         return [axis for axis in axes if axis is not None]
-
-
-Point = dict[str, Any]  # arguments of a trial, its parts still as tables
 
 
 def dotted(path: Path) -> str:
@@ -133,23 +129,23 @@ def leaves(table: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, A
             yield path, value
 
 
-def settings_of(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every setting of what ``to_dict`` wrote, by its dotted path.
+def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every setting in the output of ``to_dict``, by its dotted path.
 
-    A fixed step size is its number; what it is per and its bound stand below it. Settings of an
-    agent inside another are those of the agent, as in a spec, unless the outer one has them too.
+    A fixed step size is its number; its unit and bound stand below it. Settings of an agent inside
+    another are those of the agent, as in a config file, unless the outer one has them too.
     """
-    found, flat = dict(leaves(described)), dict[str, Any]()
-    fixed = {path[:-1] for path, value in found.items() if path[-1] == "kind" and value == "fixed"}
-    for path, value in found.items():
+    values, settings = dict(leaves(data)), dict[str, Any]()
+    fixed = {path[:-1] for path, value in values.items() if path[-1] == "kind" and value == "fixed"}
+    for path, value in values.items():
         if path[:-1] in fixed and path[-1] == "kind":
             continue
-        own = path[:-1] if path[:-1] in fixed and path[-1] == "step" else path
-        short = own
+        full = path[:-1] if path[:-1] in fixed and path[-1] == "step" else path
+        short = full
         while short[:2] == ("agent", "agent"):
             short = short[1:]
-        flat[dotted(own if short in found else short)] = value
-    return flat
+        settings[dotted(full if short in values else short)] = value
+    return settings
 
 
 def _is_range(value: Any) -> bool:
@@ -157,7 +153,7 @@ def _is_range(value: Any) -> bool:
 
 
 def value_text(value: Any) -> str:
-    """Write a value as it stands in the id of a trial: the same for equal settings."""
+    """Write a value as in the id of a trial: the same text for equal settings."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -171,19 +167,19 @@ def value_text(value: Any) -> str:
 
 
 def parameters_of_table(table: Mapping[str, Any]) -> set[str]:
-    """Return the parameters of the part that a table describes; none if its kind is unknown.
+    """Return the parameters of the component in a table; none if its kind is unknown.
 
-    A wrapper has those of the agent inside, too.
+    A wrapper also has those of the agent inside.
     """
     try:
         kind: Any = find_kind(table.get("kind"))
     except (TypeError, ValueError):
         return set()
     inner = table.get("agent")
-    known = {"preset", *kind.__dataclass_fields__}
+    names = {"preset", *kind.__dataclass_fields__}
     if table.get("preset") == "paper":
-        known |= {"step_unit"} | ({"replay_capacity"} if "backups" in known else set())
-    return known | (parameters_of_table(inner) if isinstance(inner, Mapping) else set())
+        names |= {"step_unit"} | ({"replay_capacity"} if "backups" in names else set())
+    return names | (parameters_of_table(inner) if isinstance(inner, Mapping) else set())
 
 
 def make_panel(
@@ -194,77 +190,77 @@ def make_panel(
     common: Varied,
     title: str,
 ) -> PanelConfig:
-    """Collect what is varied in a panel, in the tables of its parts and for the whole config."""
+    """Collect the axes of a panel, from the tables of its components and the whole config."""
     owners: dict[Path, Mapping[str, Any]] = {("domain",): domain, ("features",): features}
     owners |= {("agents", agent): table for agent, table in agents.items()}
-    axes = [*_axes(common, ())]
-    for above, own in owners.items():
+    axes, plain = [*_read_axes(common, ())], {}
+    for above, data in owners.items():
         with inside(*above):
-            varied = read_table(Varied, {name: own[name] for name in VARIED if name in own})
-        axes += _axes(varied, above)
+            varied = read_table(Varied, {name: data[name] for name in VARIED if name in data})
+        axes += _read_axes(varied, above)
+        plain[above] = {name: value for name, value in data.items() if name not in VARIED}
     for axis in axes:
         for path in axis.paths:
             _check_path(path, axis.where, agents)
-    plain = {
-        above: {key: value for key, value in own.items() if key not in VARIED}
-        for above, own in owners.items()
-    }
     plain_agents = {agent: plain["agents", agent] for agent in agents}
     panel = PanelConfig(
         name, plain["domain",], plain["features",], plain_agents, tuple(axes), title
     )
-    _check_varied_once(panel)
+    for agent in agents:
+        _check_varied_once(panel.axes_for(agent))
     return panel
 
 
-def _axes(varied: Varied, above: Path) -> Iterator[Axis]:
+def _read_axes(varied: Varied, above: Path) -> Iterator[Axis]:
     """Read the axes of a table; their paths go on from ``above``."""
     for path, values in leaves(varied.grid):
         where, full = dotted((*above, "grid", *path)), (*above, *path)
         if _is_range(values):
             with inside(where):
                 yield Axis((full,), (), where, read_table(Range, values))
-            continue
-        rows = tuple((value,) for value in checked(VALUES, values, where))
-        if len({value_text(value) for (value,) in rows}) < len(rows):
-            raise ConfigError(f"must be a list of different values, got {values!r}", where)
-        yield Axis((full,), rows, where)
+        else:
+            rows = tuple((value,) for value in convert(VALUES, values, where))
+            yield _check_distinct(Axis((full,), rows, where))
     for place, linked in enumerate(varied.linked):
         where = dotted((*above, "linked", str(place)))
-        columns = {path: checked(VALUES, values, where, *path) for path, values in leaves(linked)}
+        columns = {path: convert(VALUES, values, where, *path) for path, values in leaves(linked)}
         lengths = {dotted(path): len(values) for path, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise ConfigError(f"must be lists of one length, got {lengths}", where)
-        rows = tuple(zip(*columns.values(), strict=True))
-        if len({tuple(map(value_text, row)) for row in rows}) < len(rows):
-            raise ConfigError("must be different combinations, got one of them twice", where)
         if columns:
-            yield Axis(tuple((*above, *path) for path in columns), rows, where)
+            rows = tuple(zip(*columns.values(), strict=True))
+            yield _check_distinct(Axis(tuple((*above, *path) for path in columns), rows, where))
+
+
+def _check_distinct(axis: Axis) -> Axis:
+    if len({tuple(map(value_text, row)) for row in axis.rows}) < len(axis.rows):
+        raise ConfigError("must be different values, got one of them twice", axis.where)
+    return axis
 
 
 def _check_path(path: Path, where: str, agents: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse a setting that no part of the experiment can have."""
-    check_known("must begin with domain, features or agents, got", path[:1], [*PARTS], where)
+    """Refuse a setting that no component of the experiment can have."""
+    known = ["domain", "features", "agents"]
+    check_known("must begin with domain, features or agents, got", path[:1], known, where)
     if len(path) < (3 if path[0] == "agents" else 2) or not all(path):
         raise ConfigError("must name a setting, such as domain.slip", where)
     if path[0] == "agents" and path[1] == EVERY:
-        options = set().union(*(parameters_of_table(table) for table in agents.values()))
-        check_known("no agent has the option", [path[2]], sorted(options), where)
+        parameters = set().union(*(parameters_of_table(table) for table in agents.values()))
+        check_known("no agent has the parameter", [path[2]], sorted(parameters), where)
     elif path[0] == "agents":
         check_known("there is no agent", [path[1]], sorted(agents), where)
 
 
-def _check_varied_once(panel: PanelConfig) -> None:
-    for agent in panel.agents:
-        seen: dict[Path, str] = {}
-        for axis in panel.axes_for(agent):
-            for path in axis.paths:
-                setting = path[2:] if path[0] == "agents" else path
-                if setting in seen:
-                    raise ConfigError(
-                        f"must be varied in one place, got {seen[setting]} as well", axis.where
-                    )
-                seen[setting] = axis.where
+def _check_varied_once(axes: Sequence[Axis]) -> None:
+    """Refuse a setting of one agent that two axes vary."""
+    places: dict[Path, str] = {}
+    for axis in axes:
+        for path in axis.paths:
+            setting = path[2:] if path[0] == "agents" else path
+            if setting in places:
+                problem = f"must be varied in one place, got {places[setting]} as well"
+                raise ConfigError(problem, axis.where)
+            places[setting] = axis.where
 
 
 def check_size(panels: Sequence[PanelConfig]) -> None:
@@ -278,19 +274,19 @@ def check_size(panels: Sequence[PanelConfig]) -> None:
         raise ConfigError(f"must ask for at most {MOST_TRIALS:,} trials, got {total:,}", "grid")
 
 
-def points(panel: PanelConfig) -> Iterator[Point]:
-    """Yield every agent of a panel in every combination of what is varied."""
+def expand_panel(panel: PanelConfig) -> Iterator[Point]:
+    """Yield every agent of a panel in every combination of the varied settings."""
     for agent in panel.agents:
         axes = panel.axes_for(agent)
         for axis in axes:
             if axis.range is not None:
                 raise ConfigError("is a range, which only a search can try", axis.where)
         for rows in itertools.product(*(axis.rows for axis in axes)):
-            yield point(panel, agent, combine_rows(axes, rows))
+            yield make_point(panel, agent, combine_rows(axes, rows))
 
 
 def combine_rows(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, Any]:
-    """Return the settings that a row of every axis stands for."""
+    """Return the settings in one row of every axis."""
     return {
         path: value
         for axis, row in zip(axes, rows, strict=True)
@@ -298,27 +294,27 @@ def combine_rows(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[
     }
 
 
-def point(panel: PanelConfig, agent: str, settings: Mapping[Path, Any]) -> Point:
+def make_point(panel: PanelConfig, agent: str, settings: Mapping[Path, Any]) -> Point:
     """Replace settings of one agent in a panel, and name the point by them.
 
-    ``panel`` and ``agent_key`` identify the trial; ``base_panel`` and ``base_agent`` are
-    the names in the config.
+    ``panel`` and ``agent_key`` identify the trial; ``base_panel`` and ``base_agent`` are the names
+    in the config.
     """
     filled = {"domain": panel.domain, "features": panel.features, "agents": panel.agents[agent]}
-    around, own = list[str](), list[str]()
+    panel_settings, agent_settings = list[str](), list[str]()
     label = str(filled["agents"].get("label", agent))
     for path, value in settings.items():
         inner = path[2:] if path[0] == "agents" else path[1:]
         filled[path[0]] = _with_setting(filled[path[0]], inner, value, dotted(path))
         if path[0] == "agents":
-            own.append(f"{dotted(inner)}={value_text(value)}")
-            shown = value.get("kind", value) if isinstance(value, dict) else value
-            label += f", {dotted(inner)} {shown}"
+            agent_settings.append(f"{dotted(inner)}={value_text(value)}")
+            label_value = value.get("kind", value) if isinstance(value, dict) else value
+            label += f", {dotted(inner)} {label_value}"
         else:
-            around.append(f"{dotted(path)}={value_text(value)}")
+            panel_settings.append(f"{dotted(path)}={value_text(value)}")
     return {
-        "panel": " ".join(filter(None, [panel.name, *sorted(around)])),
-        "agent_key": " ".join([agent, *sorted(own)]),
+        "panel": " ".join(filter(None, [panel.name, *sorted(panel_settings)])),
+        "agent_key": " ".join([agent, *sorted(agent_settings)]),
         "label": label,
         "domain": filled["domain"],
         "features": filled["features"],
@@ -336,8 +332,6 @@ def _with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) 
         return {**table, first: value}
     inner = table.get(first)
     if not isinstance(inner, dict):
-        raise ConfigError(
-            f"{first} must be a table with a kind before its settings can be listed, got {inner!r}",
-            where,
-        )
+        problem = "must be a table with a kind before its settings can be listed"
+        raise ConfigError(f"{first} {problem}, got {inner!r}", where)
     return {**table, first: _with_setting(inner, rest, value, where)}

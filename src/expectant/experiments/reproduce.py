@@ -17,7 +17,7 @@ from expectant.analysis.panel import Panel
 from expectant.core.files import write_text
 from expectant.engine.progress import say
 from expectant.experiments.claims import Verdict, judge_claims
-from expectant.experiments.config_file import Experiment, read_config, read_text
+from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import (
     CURVES,
     check_settings,
@@ -46,6 +46,7 @@ from expectant.experiments.study_config import LOCA, StudyConfig
 from expectant.experiments.study_report import rows_of, write_results
 from expectant.experiments.sweep import Outcome
 from expectant.experiments.timings import step_nanoseconds
+from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trial_table import Trouble, write_trials
 
 LOCA_ROWS = "loca.json"

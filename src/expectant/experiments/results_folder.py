@@ -15,7 +15,7 @@ from typing import Any
 
 from expectant.core.errors import require_extra
 from expectant.core.files import StoreError, make_folder, read_whole, remove_scratch, write_text
-from expectant.experiments.config_file import ConfigError, config_hash, parse_toml
+from expectant.experiments.toml_tables import ConfigError, config_hash, parse_toml
 from expectant.experiments.trials import Shard
 
 KIND, CONFIG, LOCK = "folder.json", "config.toml", ".lock"

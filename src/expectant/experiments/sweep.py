@@ -16,20 +16,14 @@ from expectant.core.errors import describe_error, require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
-from expectant.experiments.config_file import (
-    Experiment,
-    config_hash,
-    experiment_of,
-    parse_toml,
-    read_text,
-)
+from expectant.experiments.config_file import Experiment, experiment_of
 from expectant.experiments.curves import panels_of
 from expectant.experiments.results_folder import SWEEP, lock_folder, versions
 from expectant.experiments.runner import Work, make_engine
 from expectant.experiments.search import SEARCH, search
 from expectant.experiments.store import Store
 from expectant.experiments.tasks import Kernels
-from expectant.experiments.toml_tables import to_toml
+from expectant.experiments.toml_tables import config_hash, parse_toml, read_text, to_toml
 from expectant.experiments.trial_table import (
     TRIALS,
     Trouble,
@@ -73,7 +67,6 @@ class Sweep:
     record: Sequence[str | Mapping[str, object]] | None = None
     grid: Mapping[str, object] | None = None
     linked: Sequence[Mapping[str, object]] | None = None
-    variants: Mapping[str, object] | None = None
     panels: Sequence[Mapping[str, object]] | None = None
 
     def __post_init__(self) -> None:

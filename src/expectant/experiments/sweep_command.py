@@ -7,10 +7,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from expectant.experiments.config_file import Experiment, parse_config, read_text
+from expectant.experiments.config_file import Experiment, parse_config
 from expectant.experiments.grid import dotted
 from expectant.experiments.results_folder import RUN, SWEEP
 from expectant.experiments.sweep import Outcome, run_sweep
+from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trials import Shard
 
 

@@ -15,20 +15,14 @@ import numpy as np
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
-from expectant.experiments.config_file import (
-    Experiment,
-    PartBuilder,
-    config_hash,
-    parse_toml,
-    read_config,
-    read_text,
-)
+from expectant.experiments.config_file import ComponentBuilder, Experiment, read_config
 from expectant.experiments.curves import QUANTITIES, axes_of_panel
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
 from expectant.experiments.results_folder import CONFIG, RUN, SWEEP, require_kind
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Span, Store
+from expectant.experiments.toml_tables import config_hash, parse_toml, read_text
 from expectant.experiments.trial_table import TRIALS, is_of_config, read_trials, trial_table
 from expectant.experiments.trials import Trial
 
@@ -114,7 +108,7 @@ class SweepFolder:
 
     def trial(self, row: int, runs: int) -> Trial:
         """The trial of a row, with so many runs, from what its first batch says about it."""
-        columns, describe = self.columns, PartBuilder()
+        columns, describe = self.columns, ComponentBuilder()
         name = columns["hash"][row]
         spans = self.index.get(name)
         facts = self.store.facts_of(name, spans[0]) if spans else None

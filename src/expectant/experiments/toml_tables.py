@@ -1,4 +1,4 @@
-"""Config files: TOML tables read into config classes, checked down to the last key.
+"""TOML tables read into config classes, checked down to the last key, and written as TOML.
 
 A config class is a frozen dataclass whose fields are declared with :func:`key`. It lists the keys
 of a table with their rules and defaults; :func:`read_table` does the rest.
@@ -13,11 +13,12 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from expectant.core.config import suggest_name
-from expectant.core.rules import Rule
+from expectant.core.rules import Rule, instance_of
 
 Config = TypeVar("Config")
 Plain = TypeVar("Plain")
@@ -25,7 +26,7 @@ REQUIRED = dataclasses.MISSING
 
 
 class ConfigError(ValueError):
-    """A mistake in a config file: the ``path`` of tables and key, and what is wrong there."""
+    """A mistake in a config file: the ``path`` of tables and key, and the problem there."""
 
     def __init__(self, text: str, *path: object) -> None:
         self.text, self.path = text, path
@@ -34,7 +35,7 @@ class ConfigError(ValueError):
 
 @contextlib.contextmanager
 def inside(*path: object) -> Iterator[None]:
-    """Name the tables in which a mistake is."""
+    """Prefix the path of a mistake by the tables that contain it."""
     try:
         yield
     except ConfigError as error:
@@ -43,7 +44,7 @@ def inside(*path: object) -> Iterator[None]:
 
 @contextlib.contextmanager
 def in_file(name: object) -> Iterator[None]:
-    """Name the file in which a mistake is."""
+    """Name the file that contains a mistake."""
     try:
         yield
     except ConfigError as error:
@@ -51,7 +52,7 @@ def in_file(name: object) -> Iterator[None]:
 
 
 def key(rule: Rule[Any], default: Any = REQUIRED) -> Any:
-    """Declare a key of a table: the rule of its values, and the default unless it is required."""
+    """Declare a key of a table: the rule of its values, and a default unless it is required."""
     if isinstance(default, dict):
         return dataclasses.field(default_factory=dict, metadata={"rule": rule})
     return dataclasses.field(default=default, metadata={"rule": rule})
@@ -59,23 +60,19 @@ def key(rule: Rule[Any], default: Any = REQUIRED) -> Any:
 
 def read_table(cls: type[Config], data: Any) -> Config:
     """Read a table into a config class."""
-    fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
-    rules: dict[str, Rule[Any]] = {field.name: field.metadata["rule"] for field in fields}
     if not isinstance(data, dict):
         raise ValueError
-    check_known("unknown key", data, [*rules])
-    for field in fields:
-        if (
-            field.name not in data
-            and field.default is REQUIRED
-            and field.default_factory is REQUIRED
-        ):
-            raise ConfigError(f"is missing; it must be {rules[field.name].text}", field.name)
-    return cls(**{name: checked(rules[name], value, name) for name, value in data.items()})
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    check_known("unknown key", data, [*fields])
+    for name, field in fields.items():
+        if name not in data and field.default is field.default_factory is REQUIRED:
+            raise ConfigError(f"is missing; it must be {field.metadata['rule'].text}", name)
+    rules = {name: fields[name].metadata["rule"] for name in data}
+    return cls(**{name: convert(rules[name], value, name) for name, value in data.items()})
 
 
-def checked(rule: Rule[Plain], value: object, *path: object) -> Plain:
-    """Convert the value at a path to what its rule makes of it."""
+def convert(rule: Rule[Plain], value: object, *path: object) -> Plain:
+    """Apply the rule of a key to the value at a path."""
     with inside(*path):
         try:
             return rule.convert(value)
@@ -85,53 +82,45 @@ def checked(rule: Rule[Plain], value: object, *path: object) -> Plain:
             raise ConfigError(rule.violation(value, error)) from None
 
 
-def check_known(what: str, names: Iterable[object], known: list[str], *path: object) -> None:
-    """Refuse a name that is not known, with its near miss; an unknown key is its own path."""
+def check_known(problem: str, names: Iterable[object], known: list[str], *path: object) -> None:
+    """Refuse an unknown name with its near miss; an unknown key is part of its own path."""
     for name in names:
         if name not in known:
-            if what == "unknown key":
-                raise ConfigError(what + suggest_name(str(name), known), *path, name)
-            raise ConfigError(f"{what} {name!r}" + suggest_name(str(name), known), *path)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
-
-
-def _plain_table(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError
-    return value
+            if problem == "unknown key":
+                raise ConfigError(problem + suggest_name(str(name), known), *path, name)
+            raise ConfigError(f"{problem} {name!r}" + suggest_name(str(name), known), *path)
 
 
 def text() -> Rule[str]:
-    return Rule("a text", _text)
+    return instance_of(str, "a text")
 
 
 def table(cls: type[Any] | None = None) -> Rule[Any]:
-    """A table of a config class; without one, any."""
-    return Rule("a table", _plain_table if cls is None else lambda value: read_table(cls, value))
+    """A table of a config class; without one, any table."""
+    return (
+        instance_of(dict, "a table") if cls is None else Rule("a table", partial(read_table, cls))
+    )
 
 
 def table_of(rule: Rule[Plain]) -> Rule[dict[str, Plain]]:
     """A table whose values obey a rule."""
     return Rule(
         "a table",
-        lambda value: {name: checked(rule, one, name) for name, one in _plain_table(value).items()},
+        lambda data: {
+            name: convert(rule, value, name) for name, value in table().convert(data).items()
+        },
     )
 
 
 def list_of(rule: Rule[Plain], words: str) -> Rule[tuple[Plain, ...]]:
     """A list of values that obey a rule, called "a list of" ``words``."""
 
-    def convert(value: object) -> tuple[Plain, ...]:
-        if not isinstance(value, list | tuple):
+    def convert_list(values: object) -> tuple[Plain, ...]:
+        if not isinstance(values, list | tuple):
             raise ValueError
-        return tuple(checked(rule, one, place) for place, one in enumerate(value))
+        return tuple(convert(rule, value, number) for number, value in enumerate(values))
 
-    return Rule(f"a list of {words}", convert)
+    return Rule(f"a list of {words}", convert_list)
 
 
 def texts() -> Rule[tuple[str, ...]]:
@@ -166,27 +155,21 @@ def config_hash(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-# ------------------------------------------------------------------------------------ writing TOML
-
-
 def to_toml(data: Mapping[str, Any]) -> str:
-    """The text from which ``tomllib`` reads the same data."""
-    return "\n".join(_lines(data)) + "\n"
+    """Write data as TOML, from which ``tomllib`` reads the same data; None is "none"."""
+    tables = {name: item for name, item in data.items() if isinstance(item, Mapping) and item}
+    lines = _assignments({name: item for name, item in data.items() if name not in tables})
+    for name, table in tables.items():
+        lines += [f"\n[{_toml_key(name)}]", *_assignments(table)]
+    return "\n".join(lines) + "\n"
 
 
-def _lines(data: Mapping[str, Any]) -> Iterator[str]:
-    tables = {key: item for key, item in data.items() if isinstance(item, Mapping) and item}
-    for key, item in data.items():
-        if key not in tables:
-            yield f"{_toml_key(key)} = {_toml_value(item)}"
-    for key, table in tables.items():
-        yield f"\n[{_toml_key(key)}]"
-        for inner, item in table.items():
-            yield f"{_toml_key(inner)} = {_toml_value(item)}"
+def _assignments(table: Mapping[str, Any]) -> list[str]:
+    return [f"{_toml_key(name)} = {_toml_value(item)}" for name, item in table.items()]
 
 
-def _toml_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_text(key)
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_text(name)
 
 
 def _toml_value(item: Any) -> str:
@@ -199,11 +182,8 @@ def _toml_value(item: Any) -> str:
     if isinstance(item, list | tuple):
         return "[" + ", ".join(map(_toml_value, item)) + "]"
     if isinstance(item, Mapping):
-        inside = ", ".join(
-            f"{_toml_key(key)} = {_toml_value(inner)}" for key, inner in item.items()
-        )
-        return "{ " + inside + " }" if inside else "{}"
-    if item is None:  # which TOML lacks
+        return "{ " + ", ".join(_assignments(item)) + " }" if item else "{}"
+    if item is None:
         return '"none"'
     raise ValueError(f"to_toml: cannot write {item!r}")
 

@@ -81,21 +81,22 @@ def draw_combinations(count: int, seed: int) -> list[Combination]:
 def run(
     combinations: Sequence[Combination], out: Path, runs: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Run combinations as variants of one sweep per figure, and judge every claim under each."""
+    """Run combinations as panels of one sweep per figure, and judge every claim under each."""
     panels: list[list[ex.analysis.Panel]] = [[] for _ in combinations]
     for figure in FIGURES:
-        variants: dict[str, Any] = {}
-        for number, combination in enumerate(combinations):
+        tables: list[dict[str, Any]] = []
+        for combination in combinations:
             experiment = STUDY.experiments[figure]
             for detail in DETAILS.values():
                 choice = next(o for o in detail.choices if o.name == combination[detail.name])
                 if detail.concerns(figure):
                     experiment = experiment.with_changes(choice.changes)
             (table,) = experiment.panels
-            variants[str(number)] = {k: getattr(table, k) for k in ("domain", "features", "agents")}
+            tables.append({k: getattr(table, k) for k in ("domain", "features", "agents")})
         sweep = ex.Sweep(
             name=figure, episodes=experiment.episodes, bin=experiment.bin, runs=runs, seed=seed,
-            step_limit=STEP_LIMIT, variants=variants, **variants["0"],
+            step_limit=STEP_LIMIT, **tables[0],
+            panels=[{"name": str(n), **table} for n, table in enumerate(tables)],
         )  # fmt: skip
         for panel in sweep.run(out / figure).panels():
             panels[int(panel.panel)].append(replace(panel, panel="", interpretation=panel.panel))
