@@ -119,13 +119,9 @@ class ReferenceValues(NamedTuple):
 
 
 class ExternalEnv(Protocol):
-    """What runs outside compiled code: observations into an array, numbers of actions out.
-
-    ``pending_call`` is the name of the method of ``env`` that has not returned yet, or empty.
-    """
+    """The environment of one run: action indices in, observations into an array."""
 
     run: int
-    pending_call: str
     episode: int
     steps_taken: int
 

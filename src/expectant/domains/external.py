@@ -1,11 +1,11 @@
-"""Worlds outside compiled code: numbered actions go out, numbers or vectors come in."""
+"""Environments stepped outside compiled code: observation specs, and the domain of a Learner."""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from expectant.core.verbs import observation
 
 
 class GymEnvironment(Protocol):
-    """What is asked of an environment of Gymnasium."""
+    """The part of ``gymnasium.Env`` that is used."""
 
     @property
     def action_space(self) -> object: ...
@@ -27,18 +27,17 @@ class GymEnvironment(Protocol):
     def close(self) -> None: ...
 
 
-Given = TypeVar("Given")
-GymSource = str | GymEnvironment | Callable[..., GymEnvironment]  # an id, one, what makes one
+GymSource = str | GymEnvironment | Callable[..., GymEnvironment]  # id, environment or factory
 
-MOST_STATES = 1_000_000  # more combinations than that are better observed as a vector
+MOST_STATES = 1_000_000  # larger product spaces are observed as vectors by default
 
 
 class ObservationSpec(NamedTuple):
-    """How observations are read: as numbers of states, or as vectors.
+    """Format of observations: state indices, or vectors.
 
-    ``states`` is how many states there are if they are numbered: the combinations of whole numbers
-    below ``counts``, each from its ``starts`` on. Otherwise ``bounds`` has (low, high) of every
-    component of a vector, where they are known.
+    ``states`` is the number of states if they are numbered: all combinations of whole numbers, of
+    which component i takes ``counts[i]`` values from ``starts[i]`` on. Otherwise ``bounds`` has
+    (low, high) of every component of a vector, if known.
     """
 
     states: int | None = None
@@ -47,74 +46,72 @@ class ObservationSpec(NamedTuple):
     starts: tuple[int, ...] = ()
 
     def convert(self, observation: object, into: np.ndarray) -> None:
-        """Write an observation into an array, as a number or a vector; an error if it is neither.
+        """Write an observation into an array as a state index or a vector.
 
-        Compiled code does not look again whether it is in range.
+        Raises an error for invalid ones: compiled code does not check the range again.
         """
         if self.states is None:
             try:
                 vector = np.ravel(np.asarray(observation, float))
-            except OverflowError as error:  # a whole number that no float holds
+            except OverflowError as error:  # an integer too large for a float
                 raise TypeError(f"observation: {error}") from None
-            if vector.size != into.size:
-                raise ValueError(
-                    f"observation: must have {into.size} components, got {observation!r}"
-                )
+            self._check_size(vector.size, into.size, observation)
             into[:] = vector
             return
         values = (observation,) if len(self.counts) == 1 else np.ravel(np.asarray(observation))
-        if len(values) != len(self.counts):
-            raise ValueError(
-                f"observation: must have {len(self.counts)} components, got {observation!r}"
-            )
-        number = 0
+        self._check_size(len(values), len(self.counts), observation)
+        index = 0
         for value, count, start in zip(values, self.counts, self.starts, strict=True):
-            place = operator.index(value) - start
-            if not 0 <= place < count:
+            digit = operator.index(value) - start
+            if not 0 <= digit < count:
                 raise ValueError(
                     f"observation: must be a whole number from {start} to {start + count - 1}, "
                     f"got {observation!r}"
                 )
-            number = number * count + place
-        into[0] = number
+            index = index * count + digit
+        into[0] = index
+
+    def _check_size(self, size: int, expected: int, observation: object) -> None:
+        if size != expected:
+            raise ValueError(f"observation: must have {expected} components, got {observation!r}")
 
     def buffer(self) -> np.ndarray:
-        """An array that holds one observation."""
+        """An array for one observation."""
         return np.zeros(len(self.bounds or ())) if self.states is None else np.zeros(1, np.int64)
 
 
 def numbered_states(states: int) -> ObservationSpec:
-    """Observations that are the numbers of states."""
+    """The spec of observations that are state indices."""
     return ObservationSpec(states, None, (states,), (0,))
 
 
-def check_single_env(environment: Given, owner: str, advice: str = "") -> Given:
-    """The same; an error where it is several environments in one."""
+def check_single_env(environment: object, owner: str) -> None:
+    """Refuse vector environments."""
     if hasattr(environment, "single_action_space"):
         raise ValueError(
             f"{owner}: {environment!r} is several environments at once (gymnasium.vector): give "
-            f"one of them{advice}"
+            "one of them"
         )
-    return environment
 
 
 def action_count(space: object, owner: str) -> int:
-    """How many actions a space has; an error where they are not numbered."""
+    """The number of actions of a ``Discrete`` space; raises an error for other spaces."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
         return int(space.n)
     raise ValueError(
-        f"{owner}: these agents choose among numbered actions (Discrete), and its action space is "
-        f"{space}: wrap it so that each number stands for one of some fixed actions, or for one "
-        "combination of them (gymnasium.wrappers.TransformAction)"
+        f"{owner}: agents choose among numbered actions (Discrete), its action space is {space}: "
+        "wrap it so that each number stands for one fixed action (gymnasium.wrappers."
+        "TransformAction)"
     )
 
 
 def observation_spec(space: object, numbered: bool | None, owner: str) -> ObservationSpec:
-    """How to read a space. ``numbered`` says whether whole numbers count as states or as a vector.
+    """The spec of a Gymnasium space.
 
-    Left open (None), they count as states where there are not too many of them.
+    ``numbered`` decides if whole numbers are state indices or a vector; None: state indices, up to
+    ``MOST_STATES`` of them.
     """
     from gymnasium import spaces
 
@@ -123,9 +120,10 @@ def observation_spec(space: object, numbered: bool | None, owner: str) -> Observ
             raise ValueError(f"{owner}: numbered=True, but its observations are vectors: {space}")
         pairs = zip(space.low.ravel().tolist(), space.high.ravel().tolist(), strict=True)
         return ObservationSpec(bounds=tuple(pairs))
+    counts: tuple[int, ...]
+    starts: tuple[int, ...]
     if isinstance(space, spaces.Discrete):
-        counts: tuple[int, ...] = (int(space.n),)
-        starts: tuple[int, ...] = (int(space.start),)
+        counts, starts = (int(space.n),), (int(space.start),)
     elif isinstance(space, spaces.MultiDiscrete):
         counts = tuple(int(n) for n in space.nvec.ravel())
         starts = tuple(int(n) for n in np.ravel(space.start))
@@ -144,16 +142,14 @@ def observation_spec(space: object, numbered: bool | None, owner: str) -> Observ
             "gymnasium.wrappers.FlattenObservation makes one vector of them"
         )
     states = math.prod(counts)
-    if numbered is None:
-        numbered = states <= MOST_STATES
-    if not numbered:
-        limits = zip(counts, starts, strict=True)
-        return ObservationSpec(bounds=tuple((float(s), float(s + n - 1)) for n, s in limits))
-    return ObservationSpec(states, None, counts, starts)
+    if numbered or (numbered is None and states <= MOST_STATES):
+        return ObservationSpec(states, None, counts, starts)
+    limits = zip(counts, starts, strict=True)
+    return ObservationSpec(bounds=tuple((float(s), float(s + n - 1)) for n, s in limits))
 
 
-def finite_reward(reward: Any) -> float:
-    """A reward as a number; an error if it is none."""
+def check_reward(reward: Any) -> float:
+    """Convert a reward to a finite float, or raise an error."""
     try:
         number = float(reward)
     except (TypeError, ValueError, OverflowError):
@@ -164,7 +160,7 @@ def finite_reward(reward: Any) -> float:
 
 
 class ExternalPart(NamedTuple):
-    """``received`` is the latest observation: the number of a state, or a vector."""
+    """``received`` is the latest observation: a state index (1,), or a vector."""
 
     received: np.ndarray
 
@@ -174,21 +170,21 @@ def _(domain):
     return domain.received
 
 
-def _pair(value: Any) -> tuple[float, float]:
+def _limit(value: Any) -> tuple[float, float]:
     low, high = map(float, value)
     if not low < high:
         raise ValueError
     return low, high
 
 
-LIMITS = list_of(Rule("", _pair), "a list of (low, high) with low below high")
+LIMITS = list_of(Rule("", _limit), "a list of (low, high) with low below high")
 
 
 class ExternalDomain(Domain):
-    """A world that somebody else steps through: what a ``Learner`` knows of it.
+    """An environment that the user steps through, as a ``Learner`` sees it.
 
-    Its observations are numbers below ``n_states``, or vectors of ``components`` numbers, within
-    ``limits`` where those are known.
+    Observations are state indices below ``n_states``, or vectors of ``components`` numbers within
+    ``limits``, if those are known.
     """
 
     n_actions: int = parameter(whole(1))

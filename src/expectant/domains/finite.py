@@ -1,8 +1,8 @@
-"""Finite Markov decision processes from arrays, with phases."""
+"""Finite Markov decision processes, given by arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -26,13 +26,17 @@ from expectant.core.verbs import (
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
 
-END = -1  # the successor where an episode ends
+END = -1  # the successor that ends an episode
 TOLERANCE = 1e-9
+STATE, PHASE, OUTCOME = 0, 1, 2  # entries of the array ``now`` of a part
 
 
 class Outcomes(NamedTuple):
-    """An MDP's arrays in one form: ``probabilities``, ``rewards`` (P, S, A, O), ``successors``
-    (S, A, O) with −1 for the end, ``start`` (S,)."""
+    """Canonical arrays of an MDP with P phases, S states, A actions and O outcomes.
+
+    ``probabilities`` and ``rewards`` are (P, S, A, O), ``successors`` (S, A, O) with −1 for the
+    end, ``start`` (S,).
+    """
 
     probabilities: np.ndarray
     rewards: np.ndarray
@@ -40,11 +44,11 @@ class Outcomes(NamedTuple):
     start: np.ndarray
 
 
-def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
-    """The MDP's outcomes as (P, S, A, O) arrays without needless columns."""
+def canonical_outcomes(mdp: FiniteMDP) -> Outcomes:
+    """Validate the arrays of an MDP, bring them to one form and drop unused outcomes."""
     probabilities = np.asarray(mdp.probabilities)
     if probabilities.ndim not in (3, 4):
-        raise _fail(
+        raise _error(
             "probabilities must have the shape (states, actions, outcomes), or one axis more "
             f"for phases in front, got {probabilities.shape}"
         )
@@ -53,26 +57,26 @@ def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     rewards = _rewards(np.asarray(mdp.rewards), probabilities.shape)
     phases, terminal = max(len(probabilities), len(rewards)), list(mdp.terminal)
     if (phases > 1) != (mdp.switch_every is not None):
-        raise _fail(
+        raise _error(
             f"switch_every, the episodes of a phase, is for several phases, got "
             f"{mdp.switch_every} with {phases}"
         )
-    claim(8 * (3 * phases + 2) * probabilities[0].size)  # what follows copies the tables
+    claim(8 * (3 * phases + 2) * probabilities[0].size)  # the copies below
     probabilities = np.broadcast_to(probabilities, (phases, *probabilities.shape[1:])).copy()
     rewards = np.broadcast_to(rewards, probabilities.shape).copy()
     if terminal and max(terminal) >= len(successors):
-        raise _fail(f"terminal state {max(terminal)} must be below {len(successors)}")
+        raise _error(f"terminal state {max(terminal)} must be below {len(successors)}")
     successors = np.where(np.isin(successors, terminal), END, successors)
     probabilities[:, terminal], rewards[:, terminal], successors[terminal] = 0.0, 0.0, END
     probabilities[:, terminal, :, 0] = 1.0
     _check_entries(~(probabilities >= 0), probabilities, "a probability must be 0 or more")
     sums = probabilities.sum(axis=-1)
     _check_entries(~(np.abs(sums - 1.0) <= TOLERANCE), sums, "the probabilities must sum to 1")
-    unknown = (probabilities > 0) & ~np.isfinite(rewards)
-    _check_entries(unknown, rewards, "a reward must be finite")
+    infinite = (probabilities > 0) & ~np.isfinite(rewards)
+    _check_entries(infinite, rewards, "a reward must be finite")
     start = _start(mdp, len(successors))
-    taken = (probabilities > 0).any(axis=0)
-    used = np.argsort(~taken, axis=-1, kind="stable")[..., : int(taken.sum(axis=-1).max())]
+    possible = (probabilities > 0).any(axis=0)
+    used = np.argsort(~possible, axis=-1, kind="stable")[..., : int(possible.sum(axis=-1).max())]
     probabilities = np.take_along_axis(probabilities, used[None], axis=-1)
     rewards = np.take_along_axis(rewards, used[None], axis=-1)
     successors = np.take_along_axis(successors, used, axis=-1)
@@ -81,7 +85,7 @@ def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     return Outcomes(probabilities, rewards, successors.astype(np.int64), start)
 
 
-def _fail(message: str) -> ValueError:
+def _error(message: str) -> ValueError:
     return ValueError(f"FiniteMDP: {message}")
 
 
@@ -89,17 +93,17 @@ def _successors(mdp: FiniteMDP, shape: tuple[int, ...]) -> np.ndarray:
     states, _, outcomes = shape
     if mdp.successors is None:
         if outcomes not in (states, states + 1):
-            raise _fail(
+            raise _error(
                 f"probabilities have {outcomes} outcomes for {states} states: give successors, or "
                 f"one outcome per state ({states}), or one more for the end ({states + 1})"
             )
         return np.broadcast_to([*range(states), END][:outcomes], shape).copy()
     successors = np.asarray(mdp.successors)
     if successors.shape != shape:
-        raise _fail(f"successors must have the shape {shape}, got {successors.shape}")
-    wrong = (successors < END) | (successors >= states)
-    must = f"a successor must be −1 (the end) or a state from 0 to {states - 1}"
-    _check_entries(wrong[None], successors[None], must)
+        raise _error(f"successors must have the shape {shape}, got {successors.shape}")
+    invalid = (successors < END) | (successors >= states)
+    rule = f"a successor must be −1 (the end) or a state from 0 to {states - 1}"
+    _check_entries(invalid[None], successors[None], rule)
     return successors.copy()
 
 
@@ -112,19 +116,19 @@ def _rewards(rewards: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         return rewards[None]
     if rewards.shape[1:] == shape[1:] and (phases == 1 or len(rewards) in (1, phases)):
         return rewards
-    raise _fail(
+    raise _error(
         f"rewards must have the shape {(states, actions)}, {(states, actions, outcomes)} or "
         f"(phases, {states}, {actions}, {outcomes}), got {rewards.shape}"
     )
 
 
-def _check_entries(wrong: np.ndarray, values: np.ndarray, must: str) -> None:
-    """Raise an error about the first of the outcomes, or sums over them, that are wrong."""
-    if wrong.any():
-        first = tuple(np.argwhere(wrong)[0])
-        number, state, action, *which = first
-        where = f"state {state}, action {action}" + (f", outcome {which[0]}" if which else "")
-        raise _fail(f"{where}, phase {number}: {must}, got {values[first]:.10g}")
+def _check_entries(invalid: np.ndarray, values: np.ndarray, rule: str) -> None:
+    """Raise an error that names the first invalid entry of (P, S, A) or (P, S, A, O)."""
+    if invalid.any():
+        first = tuple(np.argwhere(invalid)[0])
+        phase, state, action, *outcome = first
+        where = f"state {state}, action {action}" + (f", outcome {outcome[0]}" if outcome else "")
+        raise _error(f"{where}, phase {phase}: {rule}, got {values[first]:.10g}")
 
 
 def _start(mdp: FiniteMDP, states: int) -> np.ndarray:
@@ -132,61 +136,53 @@ def _start(mdp: FiniteMDP, states: int) -> np.ndarray:
         start = np.ones(states)
         start[list(mdp.terminal)] = 0.0
         if not start.any():
-            raise _fail("every state is terminal, there is nowhere to start")
+            raise _error("every state is terminal, there is nowhere to start")
         return start / start.sum()
     start = np.asarray(mdp.start)
     if start.shape != (states,):
-        raise _fail(f"start must have the shape {(states,)}, got {start.shape}")
+        raise _error(f"start must have the shape {(states,)}, got {start.shape}")
     if not ((start >= 0).all() and abs(start.sum() - 1.0) <= TOLERANCE):
-        raise _fail(f"start must be probabilities that sum to 1, got {start}")
+        raise _error(f"start must be probabilities that sum to 1, got {start}")
     if start[list(mdp.terminal)].any():
-        raise _fail(f"start must not be in a terminal state, got {start}")
+        raise _error(f"start must not be in a terminal state, got {start}")
     return start.copy()
 
 
 def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
-    """Every state must be able to reach the end, in every phase."""
-    for number, present in enumerate(probabilities > 0):
-        trapped = np.flatnonzero(~reaches_end(present, successors))
+    """Raise an error if some state cannot reach the end in some phase."""
+    for number, possible in enumerate(probabilities > 0):
+        trapped = np.flatnonzero(~reaches_end(possible, successors))
         if trapped.size:
-            into = np.argwhere(present & (successors == trapped[0]))
-            state, action, _ = (*into, (trapped[0], 0, 0))[0]
-            raise _fail(
+            entries = np.argwhere(possible & (successors == trapped[0]))
+            state, action, _ = (*entries, (trapped[0], 0, 0))[0]
+            raise _error(
                 f"state {state}, action {action}, phase {number}: leads to state {trapped[0]}, "
                 "which never reaches an end (say terminal= or endless=True if that is meant)"
             )
 
 
-def reaches_end(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
-    """True (S,) for every state from which an end can be reached, by search backwards from it.
-
-    ``present`` (S, A, O) is True for every outcome that is possible.
-    """
+def reaches_end(possible: np.ndarray, successors: np.ndarray) -> np.ndarray:
+    """True (S,) for states that can reach the end through ``possible`` (S, A, O) outcomes."""
     states = successors.shape[0]
-    origins, targets = np.nonzero(present)[0], successors[present]
+    origins, targets = np.nonzero(possible)[0], successors[possible]
     by_target = np.argsort(targets, kind="stable")
-    before = origins[by_target].tolist()
+    predecessors = origins[by_target].tolist()
     firsts = np.searchsorted(targets[by_target], np.arange(-1, states + 1)).tolist()
-    reaches, waiting = [False] * states, [-1]
-    while waiting:
-        state = waiting.pop()
-        for origin in before[firsts[state + 1] : firsts[state + 2]]:
+    reaches, queue = [False] * states, [-1]
+    while queue:
+        state = queue.pop()
+        for origin in predecessors[firsts[state + 1] : firsts[state + 2]]:
             if not reaches[origin]:
                 reaches[origin] = True
-                waiting.append(origin)
+                queue.append(origin)
     return np.array(reaches)
 
 
-Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
-
-STATE, PHASE, OUTCOME = 0, 1, 2
-
-
 class FinitePart(NamedTuple):
-    """A finite MDP while it runs.
+    """A finite MDP: ``now`` (3,) is the current state, the phase and the latest outcome.
 
-    ``cumulative``, ``rewards`` (P, S, A, O), ``successors`` (S, A, O), ``start`` (S,) cumulative,
-    ``now`` the present state, phase and outcome.
+    ``cumulative`` and ``rewards`` are (P, S, A, O), ``successors`` (S, A, O), ``start`` (S,)
+    cumulative.
     """
 
     cumulative: np.ndarray
@@ -199,7 +195,7 @@ class FinitePart(NamedTuple):
 
 @function
 def sample(cumulative, uniform):
-    """The first entry of a cumulative distribution that exceeds ``uniform``."""
+    """Index of the first entry of a cumulative distribution that exceeds ``uniform``."""
     low, high = 0, cumulative.shape[0] - 1
     while low < high:
         middle = (low + high) // 2
@@ -231,8 +227,11 @@ def _(domain, action, rng):
     return reward, 1.0
 
 
-def tell_what_is_now(part_type: type) -> None:
-    """Let the array ``now`` of a domain's part answer for it where it is asked what it is in."""
+def register_now(part_type: type) -> None:
+    """Register the verbs that read the array ``now`` of a part: observation, state, phase, outcome.
+
+    Every domain with an ``mdp()`` builds a part with such an array.
+    """
 
     @observation.register(part_type)
     def _(domain):
@@ -251,7 +250,7 @@ def tell_what_is_now(part_type: type) -> None:
         return domain.now[OUTCOME]
 
 
-tell_what_is_now(FinitePart)
+register_now(FinitePart)
 
 
 @reward_now.register(FinitePart)
@@ -264,44 +263,40 @@ def _(domain, outcome):
     ]
 
 
-def _cumulative(probabilities: np.ndarray) -> np.ndarray:
-    total = np.cumsum(probabilities, axis=-1)
-    return total / total[..., -1:]
-
-
-def _array(dtype: type[float]) -> Callable[[object], np.ndarray]:
+def _array_rule(dtype: type, kinds: str, words: str) -> Rule[np.ndarray]:
     def convert(value: object) -> np.ndarray:
         array = np.asarray(value)
         claim(8 * array.size)
-        if array.size == 0 or array.dtype.kind not in ("f" if dtype is float else "") + "iu":
+        if array.size == 0 or array.dtype.kind not in kinds:
             raise ValueError
-        array = array.astype(np.float64 if dtype is float else np.int64)
+        array = array.astype(dtype)
         array.setflags(write=False)
         return array
 
-    return convert
+    return Rule(words, convert)
 
 
-_NUMBERS = Rule("an array of numbers", _array(float))
-_WHOLES = Rule("an array of whole numbers", _array(int))
+_NUMBERS = _array_rule(np.float64, "fiu", "an array of numbers")
+_WHOLES = _array_rule(np.int64, "iu", "an array of whole numbers")
+GymTable = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
 
 
 class FiniteMDP(Domain):
     """Any finite MDP, given by arrays.
 
     Dynamics
-        ``probabilities`` is (S, A, O), or (P, S, A, O) for P phases. Outcome o of state s and
-        action a leads to ``successors[s, a, o]``, −1 being the end of the episode. Without
-        ``successors`` the outcomes are the states themselves: O = S, or O = S + 1 with the end
-        as the last one. Entering a state listed in ``terminal`` ends the episode too.
+        ``probabilities`` is (S, A, O), or (P, S, A, O) for P phases. Outcome o of action a in
+        state s leads to ``successors[s, a, o]``, −1 being the end of the episode. Without
+        ``successors`` the outcomes are the states: O = S, or O = S + 1 with the end last.
     Reward
         ``rewards`` is (S, A), (S, A, O) or (P, S, A, O).
     Start
-        drawn from ``start`` (S,); uniform over the non-terminal states if not given.
+        drawn from ``start`` (S,); by default uniform over the non-terminal states.
     End
-        must be reachable from every state, unless ``endless`` says that it need not be.
+        at successor −1 or on entering a ``terminal`` state. It must be reachable from every state
+        unless the problem is ``endless``.
     Phases
-        the next phase begins every ``switch_every`` episodes; after the last comes the first.
+        the next phase begins every ``switch_every`` episodes; the first follows the last.
     """
 
     probabilities: ArrayLike = parameter(_NUMBERS)
@@ -313,18 +308,14 @@ class FiniteMDP(Domain):
     endless: bool = parameter(flag(), default=False)
 
     def validate(self) -> None:
-        self.outcomes  # noqa: B018  the arrays are checked while they are put in order
+        self.outcomes  # noqa: B018  validates the arrays
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FiniteMDP) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash(
-            (
-                *(np.asarray(given).tobytes() for given in (self.probabilities, self.rewards)),
-                self.switch_every,
-            )
-        )
+        arrays = (self.probabilities, self.rewards)
+        return hash((*(np.asarray(array).tobytes() for array in arrays), self.switch_every))
 
     def __repr__(self) -> str:
         phases, states, actions, outcomes = self.outcomes.probabilities.shape
@@ -348,28 +339,23 @@ class FiniteMDP(Domain):
 
     @classmethod
     def from_gym(
-        cls,
-        source: GymSource | Table,
-        *,
-        start: ArrayLike | None = None,
-        **options: object,
+        cls, source: GymSource | GymTable, *, start: ArrayLike | None = None, **options: object
     ) -> FiniteMDP:
-        """The MDP of a Gymnasium toy-text environment: its id, itself, or its table ``P``.
+        """The MDP of a Gymnasium toy-text environment, or of its transition table ``P``.
 
-        ``start`` is (S,), by default as the environment has it; ``options`` go to
-        ``gymnasium.make``.
+        ``start`` (S,) defaults to the environment's; ``options`` go to ``gymnasium.make``.
         """
         if not isinstance(source, Mapping):
-            made: Any = Gym(source, **dict[str, Any](options)).make()
-            env = made.unwrapped
-            if not hasattr(env, "P"):
+            env: Any = Gym(source, **dict[str, Any](options)).make()
+            toy = env.unwrapped
+            if not hasattr(toy, "P"):
                 raise ValueError(
                     f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only "
                     "toy-text environments do"
                 )
-            start = getattr(env, "initial_state_distrib", None) if start is None else start
-            source = cast(Table, env.P)
-            env.close()
+            start = getattr(toy, "initial_state_distrib", None) if start is None else start
+            source = cast(GymTable, toy.P)
+            toy.close()
         rows = [source[s][a] for s in range(len(source)) for a in range(len(source[0]))]
         table = np.zeros((3, len(rows), max(map(len, rows))))
         table[1] = END
@@ -381,13 +367,12 @@ class FiniteMDP(Domain):
         return cls(probabilities, rewards, successors.astype(np.int64), start)
 
     def mdp(self) -> FiniteMDP:
-        """Itself: every domain on a finite MDP has this method."""
         return self
 
     @cached_property
     def outcomes(self) -> Outcomes:
-        """The arrays in their one form, checked."""
-        return checked_outcomes(self)
+        """The validated arrays in canonical form."""
+        return canonical_outcomes(self)
 
     @cached_property
     def _part(self) -> FinitePart:
@@ -402,17 +387,22 @@ class FiniteMDP(Domain):
         )
 
     def build(self, rng: np.random.Generator) -> FinitePart:
-        return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes
+        return self._part._replace(now=np.zeros(3, np.int64))  # runs share the constant arrays
+
+
+def _cumulative(probabilities: np.ndarray) -> np.ndarray:
+    total = np.cumsum(probabilities, axis=-1)
+    return total / total[..., -1:]
 
 
 def phase_array(context: BuildContext) -> np.ndarray:
-    """Where the site's domain has its present phase, for models that are always of that one."""
-    part: Any = context.domain_part  # every domain with an mdp() builds one that has this array
+    """The array ``now`` of a domain with an ``mdp()``, for models of the current phase."""
+    part: Any = context.domain_part
     return part.now
 
 
 def require_mdp(context: BuildContext, owner: str) -> FiniteMDP:
-    """The MDP of the site's domain; an error where it has none."""
+    """The MDP of the context's domain; raises an error if it has none."""
     mdp = context.domain.mdp()
     if mdp is None:
         raise ValueError(
@@ -422,10 +412,10 @@ def require_mdp(context: BuildContext, owner: str) -> FiniteMDP:
 
 
 class TabularDomain(Domain, abstract=True):
-    """A domain that is a finite MDP; ``table`` makes it, once."""
+    """A domain that is a finite MDP; subclasses define ``table``."""
 
     def table(self) -> FiniteMDP:
-        """The domain as a finite MDP, made anew."""
+        """Make the finite MDP."""
         raise NotImplementedError
 
     @property
@@ -441,7 +431,7 @@ class TabularDomain(Domain, abstract=True):
         return self.mdp().endless
 
     def mdp(self) -> FiniteMDP:
-        """The domain as a finite MDP, for exact answers and exact models."""
+        """The domain as a finite MDP, for exact solutions and exact models."""
         return self._mdp
 
     @cached_property

@@ -22,7 +22,7 @@ from expectant.domains.finite import (
     FiniteMDP,
     FinitePart,
     TabularDomain,
-    tell_what_is_now,
+    register_now,
 )
 from expectant.domains.phase_clock import PhaseClock, phase_clock, present_phase, tick_clock
 
@@ -185,7 +185,7 @@ class ChangingPart(NamedTuple):
     now: np.ndarray
 
 
-tell_what_is_now(ChangingPart)
+register_now(ChangingPart)
 
 
 @reset.register(ChangingPart)

@@ -1,4 +1,4 @@
-"""Gymnasium's environments as domains, and its tables of transitions as finite MDPs."""
+"""Gymnasium environments as domains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -23,79 +23,84 @@ from expectant.domains.external import (
     GymSource,
     ObservationSpec,
     action_count,
+    check_reward,
     check_single_env,
-    finite_reward,
     observation_spec,
 )
 
 
 def as_domain(domain: Domain | GymSource) -> Domain:
-    """A domain as it is, a Gymnasium id or environment as ``Gym``; the rest is refused later."""
-    if isinstance(domain, str) or _is_made(domain):
+    """Wrap a Gymnasium id or environment in ``Gym``; anything else is returned unchanged."""
+    if isinstance(domain, str) or _is_environment(domain):
         return Gym(domain)
     return domain  # type: ignore[return-value]
 
 
-def _is_made(environment: object) -> TypeGuard[GymEnvironment]:
-    """Whether it is an environment, and not a name or a function or class that makes one."""
-    return hasattr(environment, "reset") and not isinstance(environment, type)
+def _is_environment(source: object) -> TypeGuard[GymEnvironment]:
+    """True for an environment, False for an id, a class or a function that makes one."""
+    return hasattr(source, "reset") and not isinstance(source, type)
 
 
-def _module_of(environment: object) -> str | None:
-    """The module that Gymnasium imports for an id such as "module:Env-v0"."""
-    if not isinstance(environment, str) or ":" not in environment:
+def _module_name(source: object) -> str | None:
+    """The module in "module:Env-v0" or "module:Class"."""
+    if not isinstance(source, str) or ":" not in source:
         return None
-    return environment.partition(":")[0]
+    return source.partition(":")[0]
 
 
-def _class_at(environment: str) -> Callable[..., GymEnvironment] | None:
-    """What makes an environment at "module:Class"; None where it is an id in that module."""
-    module, _, name = environment.partition(":")
+def _import_factory(source: str) -> Callable[..., GymEnvironment] | None:
+    """The class or function at "module:name"; None if that is an id registered by the module."""
+    module, _, name = source.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        factory = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
-        raise ValueError(f"Gym: cannot import {module!r} of {environment!r}: {error}") from None
-    return found if callable(found) else None
+        raise ValueError(f"Gym: cannot import {module!r} of {source!r}: {error}") from None
+    return factory if callable(factory) else None
 
 
-def _name_of(environment: Any) -> str | None:
-    """An id, or "module:Class" of what can be found there; None of anything else."""
-    if isinstance(environment, str):
-        return environment
-    module, name = getattr(environment, "__module__", ""), getattr(environment, "__qualname__", "")
-    found = getattr(sys.modules.get(module), name, None)
-    return f"{module}:{name}" if name and found is environment else None
+def _importable_name(source: Any) -> str | None:
+    """An id, or "module:name" of an importable class or function; None for anything else."""
+    if isinstance(source, str):
+        return source
+    module, name = getattr(source, "__module__", ""), getattr(source, "__qualname__", "")
+    factory = getattr(sys.modules.get(module), name, None)
+    return f"{module}:{name}" if name and factory is source else None
 
 
-def _source(value: object) -> GymSource:
-    if isinstance(value, str) or callable(value) or _is_made(value):
+def _as_dict(value: Any) -> Mapping[str, object]:
+    return dict(value)
+
+
+def _check_source(value: object) -> GymSource:
+    if isinstance(value, str) or callable(value) or _is_environment(value):
         return value
     raise ValueError
 
 
-def _by_name(value: Any) -> dict[str, object]:
-    return dict(value)
+_SOURCE = Rule("an environment's id, an environment, or a function that makes one", _check_source)
+_OPTIONS = Rule("for gymnasium.make, each written as an option of its own", _as_dict)
+_NO_OPTIONS: Any = ()  # a dict could be changed
 
 
-EACH_RUN = ", such as the id it was made from; every run makes its own, on all cores"
-_SOURCE = Rule("an environment's id, an environment, or a function that makes one", _source)
-_OPTIONS = Rule("for gymnasium.make, each written as an option of its own", _by_name)
-_NONE: Any = ()  # an empty table of options, which could be changed otherwise
+class _EnvInfo(NamedTuple):
+    actions: int
+    spec: ObservationSpec
+    step_limit: int | None
 
 
 class Gym(Domain):
     """A Gymnasium environment with numbered actions.
 
-    ``environment`` is an id for ``gymnasium.make``, which gets all further options; where a class
-    or function is that makes one, "module:Class", which gets them too; such a function itself; or
-    an environment, which is copied for every run and left as it is.
-    ``numbered`` says whether observations of whole numbers are numbers of states (for ``OneHot``
-    and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
+    ``environment`` is an id for ``gymnasium.make``; a class or function that makes one, itself or
+    as "module:Class"; or an environment, which is copied for every run. Further ``options`` go to
+    ``gymnasium.make`` or to the class or function.
+    ``numbered`` decides if observations of whole numbers are state indices (for ``OneHot`` and
+    ``RandomBinary``) or vectors (for ``Tiles``); None: state indices, up to a million of them.
     """
 
     environment: GymSource = parameter(_SOURCE)
     numbered: bool | None = parameter(or_none(flag()), default=None)
-    options: Mapping[str, object] = parameter(_OPTIONS, default=_NONE)
+    options: Mapping[str, object] = parameter(_OPTIONS, default=_NO_OPTIONS)
 
     def __init__(
         self, environment: GymSource, *, numbered: bool | None = None, **options: object
@@ -106,8 +111,8 @@ class Gym(Domain):
         self.__post_init__()
 
     def validate(self) -> None:
-        check_single_env(self.environment, "Gym", EACH_RUN)
-        if self.options and _is_made(self.environment):
+        check_single_env(self.environment, "Gym")
+        if self.options and _is_environment(self.environment):
             raise ValueError(
                 f"Gym: options are for making an environment, got {self.options} with one made"
             )
@@ -121,19 +126,19 @@ class Gym(Domain):
 
     @property
     def display_name(self) -> str:
-        """The environment's id, or the name of its class or of what makes it."""
-        given = self.environment
-        if isinstance(given, str):
-            return given.rpartition(":")[2]
-        made = getattr(given, "unwrapped", given) if _is_made(given) else given
-        return getattr(made, "__name__", type(made).__name__)
+        """The environment's id, or the name of its class or factory."""
+        source = self.environment
+        if isinstance(source, str):
+            return source.rpartition(":")[2]
+        named = getattr(source, "unwrapped", source) if _is_environment(source) else source
+        return getattr(named, "__name__", type(named).__name__)
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data: an id, or where a class or function is that makes an environment."""
+        """Plain data; raises an error unless the environment is an id or importable."""
         return {"kind": self.kind, **self._arguments()}
 
     def _arguments(self) -> dict[str, object]:
-        name = _name_of(self.environment)
+        name = _importable_name(self.environment)
         if name is None:
             raise ValueError(
                 f"Gym: {self.environment!r} cannot be written down: give an id, or a class or "
@@ -143,17 +148,19 @@ class Gym(Domain):
 
     @classmethod
     def module_in(cls, data: dict[str, object]) -> str | None:
-        return _module_of(data.get("environment"))
+        return _module_name(data.get("environment"))
 
     def make(self) -> GymEnvironment:
-        """A new environment, for one run."""
-        return check_single_env(self._made(), "Gym", EACH_RUN)
+        """Make a new environment for one run."""
+        environment = self._make()
+        check_single_env(environment, "Gym")
+        return environment
 
-    def _made(self) -> GymEnvironment:
-        if _is_made(self.environment):
+    def _make(self) -> GymEnvironment:
+        if _is_environment(self.environment):
             try:
                 return copy.deepcopy(self.environment)
-            except Exception as error:  # whatever its parts raise
+            except Exception as error:
                 raise ValueError(
                     f"Gym: {self.environment!r} cannot be copied for every run ({error}): give a "
                     "function that makes one"
@@ -164,13 +171,13 @@ class Gym(Domain):
         import gymnasium
 
         name, options = str(self.environment), dict[str, Any](self.options)
-        if _module_of(name) is not None:
+        if _module_name(name) is not None:
             allow_local_imports()
-            own = _class_at(name)
-            if own is not None:
+            factory = _import_factory(name)
+            if factory is not None:
                 try:
-                    return own(**options)
-                except Exception as error:  # whatever it raises
+                    return factory(**options)
+                except Exception as error:
                     raise ValueError(
                         f"Gym: cannot make {self!r}: {describe_error(error)}"
                     ) from error
@@ -180,53 +187,50 @@ class Gym(Domain):
             raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
 
     @cached_property
-    def _known(self) -> tuple[int, ObservationSpec, int | None]:
+    def _info(self) -> _EnvInfo:
         env = self.make()
         try:
-            actions = action_count(env.action_space, repr(self))
-            limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-            return (
-                actions,
+            return _EnvInfo(
+                action_count(env.action_space, repr(self)),
                 observation_spec(env.observation_space, self.numbered, repr(self)),
-                limit,
+                getattr(getattr(env, "spec", None), "max_episode_steps", None),
             )
         finally:
             env.close()
 
     @property
     def actions(self) -> int:
-        return self._known[0]
+        return self._info.actions
 
     @property
     def observation_spec(self) -> ObservationSpec:
-        """How its observations are read."""
-        return self._known[1]
+        return self._info.spec
 
     @property
     def counts(self) -> tuple[int, ...]:
-        return self.observation_spec.counts
+        return self._info.spec.counts
 
     @property
     def states(self) -> int | None:
-        return self.observation_spec.states
+        return self._info.spec.states
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...] | None:
-        return self.observation_spec.bounds
+        return self._info.spec.bounds
 
     @property
     def step_limit(self) -> int | None:
-        return self._known[2]
+        return self._info.step_limit
 
     def __getstate__(self) -> dict[str, object]:
-        """The settings alone: what was found out about an environment is true in one process.
+        """The parameters without cached facts, which are valid in one process only.
 
-        A class of the script that is run is another module's there, so it is sent itself.
+        A class in ``__main__`` is pickled itself: a worker has another ``__main__``.
         """
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        if _module_of(self.environment) == "__main__":
-            found["environment"] = _class_at(str(self.environment)) or self.environment
-        return found
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        if _module_name(self.environment) == "__main__":
+            state["environment"] = _import_factory(str(self.environment)) or self.environment
+        return state
 
     def build(self, rng: np.random.Generator) -> ExternalPart:
         return ExternalPart(self.observation_spec.buffer())
@@ -234,48 +238,44 @@ class Gym(Domain):
     external = True
 
     def make_env(self, seed: int, run: int) -> GymRun:
-        """A new environment for one run, with its seed."""
-        observation_spec = self.observation_spec
+        """Make the environment of one run, with its seed."""
+        spec = self.observation_spec
         try:
-            return GymRun(self.make(), observation_spec, seed, run)
-        except Exception as error:  # whatever it raises, though one could be made before
+            return GymRun(self.make(), spec, seed, run)
+        except Exception as error:
             raise EnvError(f"{describe_error(error)}, in making {self!r} for run {run}") from error
 
 
 class GymRun:
-    """One environment while it runs: whole numbers in, observations into an array.
+    """The environment of one run: action indices in, observations into an array.
 
-    ``asked`` is what it has not answered yet, in step ``taken`` of ``episode``.
+    Errors of the environment are raised as ``EnvError`` with run, episode and step.
     """
 
-    def __init__(
-        self, env: GymEnvironment, observation_spec: ObservationSpec, seed: int, run: int
-    ) -> None:
+    def __init__(self, env: GymEnvironment, spec: ObservationSpec, seed: int, run: int) -> None:
         self.env = env
-        self.observation_spec = observation_spec
+        self.spec = spec
         self.run = run
         self.first_action = int(getattr(env.action_space, "start", 0))
         words = seed_sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
-        self.pending_call, self.episode, self.steps_taken = "", -1, 0
+        self.episode, self.steps_taken = -1, 0
 
     def reset(self, received: np.ndarray) -> None:
-        """Begin an episode; the first one is given the seed."""
+        """Begin an episode; the first one gets the seed."""
         seed, self.seed = self.seed, None
-        self.pending_call, self.episode, self.steps_taken = "reset", self.episode + 1, 0
+        self.episode, self.steps_taken = self.episode + 1, 0
         try:
             answer = self.env.reset(seed=seed)
             if not (isinstance(answer, tuple) and len(answer) == 2):
                 raise ValueError(f"must return (observation, info), got {answer!r}")
-            self.observation_spec.convert(answer[0], received)
-        except Exception as error:  # whatever it raises
-            raise self._explained(error) from error
-        self.pending_call = ""
+            self.spec.convert(answer[0], received)
+        except Exception as error:
+            raise self._locate(error, "reset") from error
 
     def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
         """(reward, terminated, truncated)."""
         self.steps_taken += 1
-        self.pending_call = "step"
         try:
             answer = self.env.step(action + self.first_action)
             if not (isinstance(answer, tuple) and len(answer) == 5):
@@ -283,20 +283,17 @@ class GymRun:
                     "must return (observation, reward, terminated, truncated, info), "
                     f"got {answer!r}"
                 )
-            seen, given, terminated, truncated, _ = answer
-            self.observation_spec.convert(seen, received)
-            reward, ends, cut = finite_reward(given), bool(terminated), bool(truncated)
-        except Exception as error:  # whatever it raises
-            raise self._explained(error) from error
-        self.pending_call = ""
-        return reward, ends, cut
+            observation, reward, terminated, truncated, _ = answer
+            self.spec.convert(observation, received)
+            return check_reward(reward), bool(terminated), bool(truncated)
+        except Exception as error:
+            raise self._locate(error, "step") from error
 
-    def _explained(self, error: Exception) -> EnvError:
-        """The same, and where it was when something went wrong in an environment."""
+    def _locate(self, error: Exception, call: str) -> EnvError:
+        """The error with run, episode and step."""
         ours = isinstance(error, ValueError | TypeError) and user_location(error) is None
-        place = f"in {self.pending_call} of run {self.run}, episode {self.episode}"
-        reason = error if ours else describe_error(error)
-        return EnvError(f"{reason}, {place}, step {self.steps_taken} of {self.env}")
+        where = f"in {call} of run {self.run}, episode {self.episode}, step {self.steps_taken}"
+        return EnvError(f"{error if ours else describe_error(error)}, {where} of {self.env}")
 
     def close(self) -> None:
         self.env.close()

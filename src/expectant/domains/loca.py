@@ -19,8 +19,8 @@ from expectant.domains.finite import (
     FiniteMDP,
     FinitePart,
     TabularDomain,
+    register_now,
     sample,
-    tell_what_is_now,
 )
 from expectant.domains.grids import DIRECTIONS, LEFT, MOVES, RIGHT
 from expectant.domains.mountain_car import (
@@ -56,7 +56,7 @@ class LocaGridPart(NamedTuple):
     now: np.ndarray
 
 
-tell_what_is_now(LocaGridPart)
+register_now(LocaGridPart)
 cut_off_with_phases(LocaGridPart)
 
 

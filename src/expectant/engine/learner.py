@@ -28,8 +28,8 @@ from expectant.domains.external import (
     GymEnvironment,
     ObservationSpec,
     action_count,
+    check_reward,
     check_single_env,
-    finite_reward,
     numbered_states,
     observation_spec,
 )
@@ -168,7 +168,7 @@ class Learner:
             if not isinstance(given, bool | np.bool_):
                 raise ValueError(f"Learner.step: {name} must be True or False, got {given!r}")
         situation = TERMINATED if terminated else TRUNCATED if truncated else GOES_ON
-        answer = self._answer(observation, self._action, finite_reward(reward), situation)
+        answer = self._answer(observation, self._action, check_reward(reward), situation)
         return answer if situation == GOES_ON else None
 
     def predict(self, observation: ArrayLike) -> int:
