@@ -9,7 +9,7 @@ from scripted import Scripted
 import expectant as ex
 from expectant.core.verbs import outcome, phase, reset, reward_now, state_index, step, truncated
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
-from expectant.domains.loca import INSIDE, LEFT_EXIT, RIGHT_EXIT, exit_of, place_in
+from expectant.domains.loca import INSIDE, LEFT_EXIT, RIGHT_EXIT, draw_car, exit_of
 from expectant.exact import optimal_values
 
 
@@ -154,7 +154,7 @@ def test_rewards_by_phase_and_zone_starts():
 
 def test_starts_fill_the_whole_box():
     box, car = np.array([[-1.0, 1.0], [0.0, 4.0]]), np.zeros(2)
-    place_in(box, car, Scripted([0.0, 0.75]))
+    draw_car(box, car, Scripted([0.0, 0.75]))
     assert car.tolist() == [-1.0, 3.0]
-    place_in(box, car, Scripted([0.75, 0.0]))
+    draw_car(box, car, Scripted([0.75, 0.0]))
     assert car.tolist() == [0.5, 0.0]

@@ -7,7 +7,7 @@ import pytest
 
 import expectant as ex
 from expectant.core.verbs import observation, reset, step
-from expectant.domains.mountain_car import trips
+from expectant.domains.mountain_car import sample_returns
 
 
 @pytest.mark.parametrize("velocity", [0.0, 0.02])
@@ -95,5 +95,5 @@ def test_what_trips_earn(rng):
     """Without gravity and noise the speed grows by 0.001 a step: n (n + 1) / 2 thousandths."""
     car = ex.domains.DrivenCar(gravity=0.0, noise=0.0)
     starts = np.array([[0.5 - 0.0095, 0.0], [0.5 - 0.0005, 0.0]])
-    assert trips(car, starts, 1.0, rng).tolist() == [-4.0, -1.0]
-    assert trips(car, starts, 0.5, rng).tolist() == [-1.875, -1.0]
+    assert sample_returns(car, starts, 1.0, rng).tolist() == [-4.0, -1.0]
+    assert sample_returns(car, starts, 0.5, rng).tolist() == [-1.875, -1.0]

@@ -13,20 +13,23 @@ from expectant.core.rules import between, list_of, number, one_of, whole
 from expectant.domains.finite import FiniteMDP, TabularDomain
 
 REJECT, ACCEPT = 0, 1
+LEFT, RIGHT = 0, 1
+GO = 1
 
 
 class AccessControl(TabularDomain):
-    """Customers of four priorities ask for one of ten servers (Sutton & Barto, example 10.2).
+    """Access-control queuing (Sutton & Barto 2018, example 10.2).
 
+    States
+        number of free servers (0 to ``servers``) and priority of the customer at the head of the
+        queue: index = free · (number of priorities) + priority.
     Dynamics
-        a state is how many servers are free, from 0 to ``servers``, and the priority of the
-        customer at the head of the queue: number = free · (number of priorities) + priority. Reject
-        (0) or accept (1) that customer; with no server free, all are rejected. A busy server
-        becomes free with probability ``free_chance``; with ``freed`` "after", one that has just
-        been given away can be freed in the same step, with "before" it cannot. The next customer's
-        priority is drawn evenly.
+        reject (0) or accept (1) the customer; without a free server all are rejected. Each busy
+        server becomes free with probability ``free_chance``. With ``freed`` "after" this includes
+        the server assigned in the same step, with "before" it does not. The priority of the next
+        customer is uniform.
     Reward
-        the priority of an accepted customer, one of ``priorities``; 0 for a rejected one.
+        the accepted customer's entry of ``priorities``; 0 for a rejected one.
     Start
         all servers free, any customer.
     End
@@ -57,19 +60,14 @@ class AccessControl(TabularDomain):
             cells=tuple((state // count, state % count) for state in states),
         )
 
-    def chances(self, busy: int) -> np.ndarray:
-        """How likely it is that 0 to ``servers`` of so many busy servers are freed."""
-        p = self.free_chance
-        found = [comb(busy, n) * p**n * (1.0 - p) ** (busy - n) for n in range(busy + 1)]
-        return np.array(found + [0.0] * (self.servers - busy))
-
     def next_free(self, free: int, accepted: int) -> np.ndarray:
-        """The distribution (servers + 1,) of how many servers are free next."""
-        left = free - accepted
-        busy = self.servers - (left if self.freed == "after" else free)
-        found = np.zeros(self.servers + 1)
-        found[left:] = self.chances(busy)[: self.servers + 1 - left]
-        return found
+        """Distribution (servers + 1,) of the number of free servers after a step."""
+        remaining, p = free - accepted, self.free_chance
+        busy = self.servers - (remaining if self.freed == "after" else free)
+        binomial = [comb(busy, n) * p**n * (1.0 - p) ** (busy - n) for n in range(busy + 1)]
+        probabilities = np.zeros(self.servers + 1)
+        probabilities[remaining : remaining + busy + 1] = binomial
+        return probabilities
 
     def table(self) -> FiniteMDP:
         count = len(self.priorities)
@@ -91,15 +89,15 @@ class AccessControl(TabularDomain):
 
 
 class TwoChoice(TabularDomain):
-    """Two loops through state 0, one of which pays at once and the other more (Wan et al. 2021).
+    """Two loops through state 0: an early small reward or a late larger one (Wan et al. 2021).
 
     Dynamics
-        two actions, which differ only in state 0: action 0 leads around the first loop, states 1 to
-        ``length`` − 1 and back, action 1 around the second, states ``length`` to 2 ``length`` − 2
-        and back. Either takes ``length`` steps.
+        two actions, which differ only in state 0: action 0 enters the loop through states 1 to
+        ``length`` − 1, action 1 the loop through states ``length`` to 2 ``length`` − 2. Both
+        return to state 0 after ``length`` steps.
     Reward
-        ``soon`` on the first step of the first loop, ``late`` on the last step of the second one;
-        else 0. As they are, the first loop earns 0.2 a step and the second 0.4.
+        ``soon`` on the first step of the first loop, ``late`` on the last step of the second; else
+        0. By default the loops earn 0.2 and 0.4 per step.
     Start
         uniform over all states.
     End
@@ -122,19 +120,16 @@ class TwoChoice(TabularDomain):
         )
 
 
-LEFT, RIGHT = 0, 1
-
-
 class RiverSwim(TabularDomain):
-    """A row of states with a current to the left (Strehl & Littman 2008).
+    """River swim: a row of states with a current to the left (Strehl & Littman 2008).
 
     Dynamics
-        left (0) always succeeds. Right (1) leads on with probability ``forward``, back with
-        probability ``back``, and otherwise nowhere; from the first state it cannot lead back, and
-        in the last one it holds with probability ``hold`` and leads back otherwise.
+        left (0) always succeeds. Right (1) moves on with probability ``forward``, back with
+        probability ``back`` (never from the first state) and stays otherwise; in the last state it
+        stays with probability ``hold`` and moves back otherwise.
     Reward
-        ``low_reward`` for left in the first state, ``high_reward`` for right in the last one when
-        it holds; else 0.
+        ``low_reward`` for left in the first state, ``high_reward`` for staying in the last state by
+        right; else 0.
     Start
         the second or the third state, equally likely (the second, if there are only two).
     End
@@ -175,22 +170,19 @@ class RiverSwim(TabularDomain):
         return FiniteMDP(probabilities, rewards, start=start, endless=True)
 
 
-LINGER, GO = 0, 1
-
-
 class TransientChain(TabularDomain):
-    """Transient states that lead to one in which all the rest is spent.
+    """A chain of transient states that ends in an absorbing one.
 
     Dynamics
-        two actions. In the ``length`` states of the chain, go (1) leads to the next and linger (0)
-        stays. The state after them, the last, is never left.
+        stay (0) or go (1) to the next of the ``length`` states of the chain; the state after them
+        is never left.
     Reward
-        in the last state ``reward`` for go and 0 for linger; 0 in the chain.
+        ``reward`` for go in the absorbing state; else 0.
     Start
         the first state.
     End
-        never. The chain's states are not visited again, so a value of one of them, used as the
-        reference of relative value iteration, stays what it was while all the others grow.
+        never. Because the chain is not visited again, relative value iteration with one of its
+        states as the reference diverges: that value stays constant while all others grow.
     """
 
     length: int = parameter(whole(1), default=3)

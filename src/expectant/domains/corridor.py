@@ -1,4 +1,4 @@
-"""Rows of states: the paper's corridor, and Boyan's chain."""
+"""The paper's corridor, and Boyan's chain."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ LEFT, RIGHT = 0, 1
 
 
 class Corridor(TabularDomain):
-    """A row of cells between two terminal ends, one of them the goal.
+    """The paper's corridor: a row of cells between two terminal ends, one of them the goal.
 
+    States
+        the ``cells``, from left to right.
     Dynamics
-        two actions, left (0) and right (1); with probability ``slip`` the move goes the other way.
+        left (0) or right (1); with probability ``slip`` the move goes the other way.
     Reward
         ``goal_reward`` on entering the goal, ``other_reward`` on entering the other end,
-        ``step_reward`` on every other step (the end's reward replaces it).
+        ``step_reward`` on every other step.
     Start
         uniform over the cells.
     End
-        either end. The goal is the right one first; with ``switch_every`` the ends swap roles
-        after every so many episodes.
+        at either end. The goal is at the right end; the ends swap roles every ``switch_every``
+        episodes, if that is given.
     """
 
     cells: int = parameter(whole(1), default=9)
@@ -51,11 +53,10 @@ class Corridor(TabularDomain):
         )
 
     def table(self) -> FiniteMDP:
-        """The corridor as a finite MDP; outcome 0 is the move asked for, 1 the slip."""
         claim(8 * 30 * self.cells)  # tables of two actions with two outcomes, and copies
         cell = np.arange(self.cells)
         moves = np.stack([cell - 1, cell + 1], axis=1)
-        targets = np.stack([moves, moves[:, ::-1]], axis=2)
+        targets = np.stack([moves, moves[:, ::-1]], axis=2)  # outcomes: intended move, slip
         left, right = targets < 0, targets >= self.cells
         ends = [(self.other_reward, self.goal_reward), (self.goal_reward, self.other_reward)]
         rewards = np.stack(
@@ -73,14 +74,14 @@ class Corridor(TabularDomain):
 
 
 class BoyanChain(TabularDomain):
-    """A chain walked down one or two states at a time (Boyan 1999; Sutton et al. 2008).
+    """Boyan's chain, for prediction (Boyan 1999; Sutton et al. 2008).
 
     Dynamics
         one action. State n leads to n − 1 or n − 2, equally likely; state 1 to state 0; state 0 to
-        the end. (Sutton et al. count from the end, so that their state s is n + 1 here.)
+        the end. (State n here is state n + 1 of Sutton et al.)
     Reward
-        ``step_reward`` for a step from state 2 or above, ``last_reward`` from state 1, 0 from state
-        0. As they are, state n is worth −2 n exactly.
+        ``step_reward`` from state 2 or above, ``last_reward`` from state 1, 0 from state 0. By
+        default the value of state n is −2 n.
     Start
         state ``length`` − 1.
     End

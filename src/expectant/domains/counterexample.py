@@ -10,18 +10,19 @@ from expectant.domains.finite import END, FiniteMDP, TabularDomain
 
 
 class Counterexample(TabularDomain):
-    """Three states in which the mean of the maxima is not the maximum of the mean.
+    """The paper's three-state MDP where the mean of maxima differs from the maximum of means.
 
+    States
+        1, 2 and 3 (indices 0, 1, 2).
     Dynamics
-        states 1, 2, 3 (numbered 0, 1, 2), actions A (0) and B (1). From state 1, A leads to 2 or 3
-        with probability one half each.
+        actions A (0) and B (1). From state 1, A leads to 2 or 3 with probability ½ each.
     Reward
-        A in state 1 pays nothing. In state 2, A pays 0 and B pays −5; in state 3 the opposite.
+        0 for A in state 1. In state 2, 0 for A and −5 for B; in state 3 the opposite.
     Start
         state 1.
     End
-        B in state 1 ends the episode with ``exit_reward`` (the paper does not say what it does; any
-        value between −2.5 and −0.25 makes its point), and so does every action in states 2 and 3.
+        after any action in states 2 and 3, and after B in state 1, which pays ``exit_reward``. The
+        paper leaves B in state 1 open; values between −2.5 and −0.25 make its point.
     """
 
     exit_reward: float = parameter(number(), default=-1.0)

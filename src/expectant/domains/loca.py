@@ -1,4 +1,8 @@
-"""Domains of the local-change adaptation test: two exits, one of which comes to pay less."""
+"""Domains of the local-change adaptation test (LoCA; Van Seijen et al. 2020, Wan et al. 2022).
+
+There are two exits. In phase 1 the right one pays more; from phase 2 on it pays less than the left
+one, and in phase 2 episodes start next to it, so that the change is seen only locally.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +39,27 @@ from expectant.domains.mountain_car import (
 from expectant.domains.phase_clock import (
     PHASE_STEPS,
     PhaseClock,
-    cut_off_with_phases,
-    entered_phase,
-    phase_clock,
-    right_exit_pays,
+    enter_phase,
+    start_clock,
     stop_clock,
     tick_clock,
+    truncate_with_phases,
 )
 
 
-class LocaGridPart(NamedTuple):
-    """A finite MDP whose phases go by steps.
+def describe_phases(first: float, later: float) -> tuple[str, ...]:
+    """The three phases in words, given the reward of the right exit."""
+    return (
+        f"right exit pays {first:g}",
+        f"right exit pays {later:g}, starts beside it",
+        f"right exit pays {later:g}, starts anywhere",
+    )
 
-    ``starts`` (P, S) are cumulative, one distribution per phase; ``now`` is the MDP's own.
+
+class LocaGridPart(NamedTuple):
+    """A finite MDP whose phases are counted in steps.
+
+    ``starts`` (P, S) are cumulative start distributions; ``now`` is that of ``mdp``.
     """
 
     mdp: FinitePart
@@ -57,13 +69,13 @@ class LocaGridPart(NamedTuple):
 
 
 register_now(LocaGridPart)
-cut_off_with_phases(LocaGridPart)
+truncate_with_phases(LocaGridPart)
 
 
 @reset.register(LocaGridPart)
 def _(domain, episode, rng):
     now = domain.now
-    now[PHASE] = entered_phase(domain.clock)
+    now[PHASE] = enter_phase(domain.clock)
     now[STATE] = sample(domain.starts[now[PHASE]], rng.random())
 
 
@@ -81,20 +93,23 @@ def _(domain, outcome):
 class LocaGrid(TabularDomain):
     """A grid with an exit on either side, for the local-change adaptation test.
 
+    States
+        the ``rows`` × ``columns`` cells in row-major order.
     Dynamics
-        four actions: up (0), right (1), down (2), left (3). With probability ``noise`` the action
-        is replaced by one drawn evenly from the four. Up and down stop at the edges. Left in the
-        last column stays there: from that column only the right exit can be reached.
+        up (0), right (1), down (2), left (3). With probability ``noise`` the action is replaced by
+        a uniformly random one. Upper and lower edges block. Left in the last column stays there:
+        from that column only the right exit can be reached.
     Reward
-        ``left_reward`` on leaving to the left of the first column; on leaving to the right of the
-        last one ``right_reward`` in the first phase, ``later_reward`` in the second and third.
+        at the left exit ``left_reward``; at the right exit ``right_reward`` in phase 1,
+        ``later_reward`` in phases 2 and 3.
     Start
-        uniform over all cells; in the second phase over those of the last column.
+        uniform over all cells; in phase 2 over the last column.
     End
-        either exit. Episodes are cut off after ``step_limit`` steps, and where a phase is over.
+        on leaving the grid to the left or to the right. Truncated after ``step_limit`` steps and at
+        the end of a phase.
     Phases
-        three, of ``phase_steps`` steps; the third lasts as long as the run does. The agent is not
-        told.
+        three, of ``phase_steps`` steps; the third lasts until the end of the run. The agent does
+        not observe them.
     """
 
     rows: int = parameter(whole(1), default=4)
@@ -119,15 +134,11 @@ class LocaGrid(TabularDomain):
                 Exit(-1.0, middle, (self.left_reward,) * 3),
                 Exit(float(self.columns), middle, right),
             ),
-            phases=right_exit_pays(self.right_reward, self.later_reward),
+            phases=describe_phases(self.right_reward, self.later_reward),
         )
 
     def table(self) -> FiniteMDP:
-        """The grid as a finite MDP, for exact answers in every phase.
-
-        Outcome o is the move o. Its phases are the grid's, but go by episodes there, as those of
-        every ``FiniteMDP`` do, and all start evenly.
-        """
+        """The grid as a finite MDP, for exact solutions of every phase; starts are uniform."""
         states, last = self.rows * self.columns, self.columns - 1
         claim(8 * 16 * 14 * states)  # tables of three phases, and copies
         row, column = np.divmod(np.arange(states), self.columns)
@@ -140,21 +151,21 @@ class LocaGrid(TabularDomain):
             ],
             axis=1,
         )
-        chances = np.full((4, 4), self.noise / 4) + (1.0 - self.noise) * np.eye(4)
+        noise = np.full((4, 4), self.noise / 4) + (1.0 - self.noise) * np.eye(4)
         exits = np.zeros((3, states, 4, 4))
         exits[:, column == 0, :, LEFT] = self.left_reward
-        for present, pay in enumerate((self.right_reward, self.later_reward, self.later_reward)):
-            exits[present, column == last, :, RIGHT] = pay
+        exits[0, column == last, :, RIGHT] = self.right_reward
+        exits[1:, column == last, :, RIGHT] = self.later_reward
         shape = (states, 4, 4)
         return FiniteMDP(
-            probabilities=np.broadcast_to(chances, shape),
+            probabilities=np.broadcast_to(noise, shape),
             rewards=exits,
             successors=np.broadcast_to(moves[:, None, :], shape),
             switch_every=1,
         )
 
     def start_distributions(self) -> np.ndarray:
-        """The probability of starting in each state (P, S), phase by phase."""
+        """Start distributions (P, S) of the phases."""
         everywhere = np.full(self.states, 1.0 / self.states)
         zone = np.arange(self.states) % self.columns == self.columns - 1
         return np.stack([everywhere, zone / zone.sum(), everywhere])
@@ -163,18 +174,17 @@ class LocaGrid(TabularDomain):
         mdp = self.mdp().build(rng)
         starts = np.cumsum(self.start_distributions(), axis=1)
         starts /= starts[:, -1:]
-        return LocaGridPart(mdp, starts, phase_clock(self.phase_steps), mdp.now)
+        return LocaGridPart(mdp, starts, start_clock(self.phase_steps), mdp.now)
 
 
 INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
-PAIR = 2
-EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # the box of positions and speeds
+EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # (low, high) of position and speed
 
 
 class Exits(NamedTuple):
-    """Where a car leaves, and from where on it is pushed to the right whatever it does."""
+    """Constants of the two exits and of the zone, with the names of the parameters."""
 
-    right_position: float
+    max_position: float
     left_position: float
     left_stretch: float
     left_size: float
@@ -183,9 +193,8 @@ class Exits(NamedTuple):
 
 
 class LocaCarPart(NamedTuple):
-    """``car`` (2,) is position and speed; ``rewards`` (P, 3) what being inside and the exits pay;
-    ``starts`` (P, 2, 2) the box (component, low and high) each phase starts in; ``now`` has the
-    phase."""
+    """``car`` (2,) is position and speed; ``rewards`` (P, 3) of staying inside and of the exits;
+    ``starts`` (P, 2, 2) the box (component, low or high) of starts; ``now`` has the phase."""
 
     car: np.ndarray
     valley: Valley
@@ -196,23 +205,23 @@ class LocaCarPart(NamedTuple):
     now: np.ndarray
 
 
-cut_off_with_phases(LocaCarPart)
+truncate_with_phases(LocaCarPart)
 
 
 @function
 def exit_of(exits, car):
-    """Which exit a car is in."""
-    if car[POSITION] >= exits.right_position and car[SPEED] >= 0.0:
+    """The exit that a car is in: INSIDE, LEFT_EXIT or RIGHT_EXIT."""
+    if car[POSITION] >= exits.max_position and car[SPEED] >= 0.0:
         return RIGHT_EXIT
-    away = car[POSITION] - exits.left_position
-    if away * away + exits.left_stretch * car[SPEED] * car[SPEED] <= exits.left_size:
+    distance = car[POSITION] - exits.left_position
+    if distance * distance + exits.left_stretch * car[SPEED] * car[SPEED] <= exits.left_size:
         return LEFT_EXIT
     return INSIDE
 
 
 @function
 def advance(valley, exits, car, thrust):
-    """Drive one step, pushed to the right inside the zone; returns the exit that is reached."""
+    """Drive one step, pushed right inside the zone; returns the exit reached."""
     if car[POSITION] >= exits.zone_position and car[SPEED] >= exits.zone_speed:
         thrust = 1
     drive_car(valley, car, thrust)
@@ -220,20 +229,20 @@ def advance(valley, exits, car, thrust):
 
 
 @function
-def place_in(box, car, rng):
-    """Put a car anywhere in a box (2, 2) of positions and speeds."""
-    for component in range(PAIR):
+def draw_car(box, car, rng):
+    """Draw position and speed uniformly from a box (2, 2) of (low, high)."""
+    for component in range(2):
         low, high = box[component, 0], box[component, 1]
         car[component] = low + (high - low) * rng.random()
 
 
 @reset.register(LocaCarPart)
 def _(domain, episode, rng):
-    domain.now[PHASE] = entered_phase(domain.clock)
+    domain.now[PHASE] = enter_phase(domain.clock)
     box = domain.starts[domain.now[PHASE]]
-    place_in(box, domain.car, rng)
+    draw_car(box, domain.car, rng)
     while exit_of(domain.exits, domain.car) == LEFT_EXIT:
-        place_in(box, domain.car, rng)
+        draw_car(box, domain.car, rng)
 
 
 @step.register(LocaCarPart)
@@ -254,25 +263,25 @@ def _(domain):
 
 
 class LocaMountainCar(CarDomain):
-    """A mountain car with an exit on the hill and one at the bottom, for the adaptation test.
+    """A mountain car with exits on the hill and at the bottom, for the adaptation test.
 
     Observation
         position and speed.
     Dynamics
-        as in ``MountainCar``: push left (0), nothing (1), push right (2). In the zone, positions
-        from ``zone_position`` with speeds from ``zone_speed``, the car is always pushed right, so
-        that only the right exit can be reached from there.
+        as in ``MountainCar``: push left (0), no push (1), push right (2). In the zone, positions
+        from ``zone_position`` and speeds from ``zone_speed`` on, the car is always pushed right:
+        only the right exit can be reached from there.
     Reward
-        ``left_reward`` at the left exit; at the right one ``right_reward`` in the first phase,
-        ``later_reward`` in the second and third.
+        at the left exit ``left_reward``; at the right exit ``right_reward`` in phase 1,
+        ``later_reward`` in phases 2 and 3.
     Start
-        anywhere; in the second phase in the zone. Never inside the left exit.
+        uniform over positions and speeds, except in the left exit; in phase 2 over the zone.
     End
-        right exit: at ``max_position``, not rolling back. Left exit: slowly near ``left_position``,
-        (position − left_position)² + ``left_stretch`` speed² ≤ ``left_size``. Episodes are cut off
-        after ``step_limit`` steps, and where a phase is over.
+        right exit: at ``max_position`` with a speed of 0 or more. Left exit: near the bottom at low
+        speed, (position − ``left_position``)² + ``left_stretch`` speed² ≤ ``left_size``. Truncated
+        after ``step_limit`` steps and at the end of a phase.
     Phases
-        three, of ``phase_steps`` steps; the third lasts as long as the run does.
+        three, of ``phase_steps`` steps; the third lasts until the end of the run.
     """
 
     min_position: float = parameter(number(), default=-1.2)
@@ -302,13 +311,13 @@ class LocaMountainCar(CarDomain):
     @property
     def drawing(self) -> Drawing:
         right = (self.right_reward, self.later_reward, self.later_reward)
-        zone = (self.zone_position + self.max_position) / 2  # only the right exit is beyond
+        zone = (self.zone_position + self.max_position) / 2
         left_exit = Exit(self.left_position, 0.0, (self.left_reward,) * 3)
         exits = (left_exit, Exit(zone, self.max_speed / 2, right))
-        return car_drawing(exits, right_exit_pays(self.right_reward, self.later_reward))
+        return car_drawing(exits, describe_phases(self.right_reward, self.later_reward))
 
     def prepare_evaluation(self, part: LocaCarPart, phase: int) -> None:
-        """Let cars start between the exits, under the rewards of one phase."""
+        """Start between the exits, with the rewards of one phase."""
         part.starts[:] = EVALUATION_STARTS
         part.rewards[:] = part.rewards[phase].copy()
         stop_clock(part.clock)
@@ -323,16 +332,9 @@ class LocaMountainCar(CarDomain):
         return LocaCarPart(
             np.zeros(2),
             self.valley(),
-            Exits(
-                self.max_position,
-                self.left_position,
-                self.left_stretch,
-                self.left_size,
-                self.zone_position,
-                self.zone_speed,
-            ),
+            Exits(*(getattr(self, name) for name in Exits._fields)),
             np.array(pays),
             np.array([everywhere, zone, everywhere]),
-            phase_clock(self.phase_steps),
+            start_clock(self.phase_steps),
             np.zeros(3, np.int64),
         )

@@ -1,4 +1,4 @@
-"""The mountain car: too weak to climb straight out of its valley, it has to swing up."""
+"""The mountain car, and the mountain car driven by a fixed policy, for prediction."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from expectant.core.verbs import function, observation, reset, step
 POSITION, SPEED = 0, 1
 
 
-def _positive(value: Any) -> float:
+def _check_positive(value: Any) -> float:
     result: float = number().convert(value)
     if result <= 0.0:
         raise ValueError
     return result
 
 
-POSITIVE = Rule("a number above 0", _positive)
+POSITIVE = Rule("a number above 0", _check_positive)
 
 
 class Valley(NamedTuple):
-    """What the car moves in: where it may be, how fast it may go, and what pushes it."""
+    """Constants of the dynamics."""
 
     min_position: float
     max_position: float
@@ -37,7 +37,7 @@ class Valley(NamedTuple):
 
 
 class MountainCarPart(NamedTuple):
-    """``car`` (2,) is the present position and speed."""
+    """``car`` (2,) is position and speed."""
 
     car: np.ndarray
     valley: Valley
@@ -49,8 +49,8 @@ class MountainCarPart(NamedTuple):
 
 
 @function
-def clipped(value, low, high):
-    """The nearest number from ``low`` to ``high``."""
+def clip(value, low, high):
+    """``value`` limited to [low, high]."""
     if value < low:
         return low
     return high if value > high else value
@@ -58,11 +58,11 @@ def clipped(value, low, high):
 
 @function
 def drive_car(valley, car, thrust):
-    """Move a car for one step with a thrust of −1, 0 or 1; the left wall stops it."""
+    """Advance a car (2,) by one step with a thrust of −1, 0 or 1; the left wall stops it."""
     pull = math.cos(3.0 * car[POSITION]) * (-valley.gravity)
     speed = car[SPEED] + (thrust * valley.force + pull)
-    speed = clipped(speed, -valley.max_speed, valley.max_speed)
-    position = clipped(car[POSITION] + speed, valley.min_position, valley.max_position)
+    speed = clip(speed, -valley.max_speed, valley.max_speed)
+    position = clip(car[POSITION] + speed, valley.min_position, valley.max_position)
     if position == valley.min_position and speed < 0.0:
         speed = 0.0
     car[POSITION] = position
@@ -70,7 +70,7 @@ def drive_car(valley, car, thrust):
 
 
 def drive_cars(valley: Valley, cars: np.ndarray, thrust: Any) -> np.ndarray:
-    """Where cars (n, 2) are one step later; ``thrust`` is one number or (n,)."""
+    """``drive_car`` for cars (n, 2), returned as a new array; ``thrust`` is a number or (n,)."""
     position, speed = cars.T
     pull = np.cos(3.0 * position) * (-valley.gravity)
     speed = np.clip(speed + (thrust * valley.force + pull), -valley.max_speed, valley.max_speed)
@@ -101,13 +101,13 @@ def _(domain):
 
 
 def car_drawing(exits: tuple[Exit, ...], phases: tuple[str, ...] = ("",)) -> Drawing:
-    """A plane of positions and speeds."""
+    """Drawing of the plane of positions and speeds."""
     pushes = ("push left", "no push", "push right")
     return Drawing(("position", "speed"), pushes, exits=exits, phases=phases)
 
 
 class CarDomain(Domain, abstract=True):
-    """A domain in which a car is pushed through a valley; its arguments say through which one."""
+    """A domain with the dynamics of the mountain car."""
 
     min_position: float
     max_position: float
@@ -121,19 +121,13 @@ class CarDomain(Domain, abstract=True):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        return (
-            (self.min_position, self.max_position),
-            (-self.max_speed, self.max_speed),
-        )
+        return (self.min_position, self.max_position), (-self.max_speed, self.max_speed)
 
     def valley(self) -> Valley:
-        """The part of the dynamics that every mountain car has."""
-        return Valley(
-            self.min_position, self.max_position, self.max_speed, self.force, self.gravity
-        )
+        return Valley(*(getattr(self, name) for name in Valley._fields))
 
     def check_order(self, *pairs: tuple[str, str]) -> None:
-        """An error where the first of two arguments is not below the second."""
+        """Raise an error unless the first parameter of each pair is below the second."""
         for low, high in pairs:
             below, above = getattr(self, low), getattr(self, high)
             if not below < above:
@@ -144,21 +138,21 @@ class CarDomain(Domain, abstract=True):
 
 
 class MountainCar(CarDomain):
-    """A car in a valley that must gather speed to get out: Gymnasium's MountainCar-v0.
+    """The mountain car of Gymnasium's MountainCar-v0 (Moore 1990).
 
     Observation
-        position and speed, as float64 (Gymnasium gives the same numbers as float32).
+        position and speed, as float64 (Gymnasium rounds the same numbers to float32).
     Dynamics
-        three actions: push left (0), nothing (1), push right (2). speed += (action − 1) ``force``
-        − ``gravity`` cos(3 position), then position += speed, both clipped to their ranges; the
-        wall on the left stops the car.
+        push left (0), no push (1) or push right (2). speed += (action − 1) ``force`` − ``gravity``
+        cos(3 position), then position += speed, both clipped to their ranges; the wall on the left
+        stops the car.
     Reward
         ``reward`` on every step.
     Start
-        at rest, uniformly between ``min_start`` and ``max_start``.
+        at rest, uniform between ``min_start`` and ``max_start``.
     End
-        at ``goal_position`` or beyond, at ``goal_velocity`` or faster. Episodes are cut off after
-        ``step_limit`` steps, which is not an end.
+        at ``goal_position`` or beyond, at ``goal_velocity`` or faster. Truncated after
+        ``step_limit`` steps.
     """
 
     min_position: float = parameter(number(), default=-1.2)
@@ -190,25 +184,19 @@ class MountainCar(CarDomain):
         return car_drawing((Exit(self.goal_position, 0.0, ()),))
 
     def build(self, rng: np.random.Generator) -> MountainCarPart:
-        return MountainCarPart(
-            np.zeros(2),
-            self.valley(),
-            self.goal_position,
-            self.goal_velocity,
-            self.min_start,
-            self.max_start,
-            self.reward,
-        )
+        numbers = (getattr(self, name) for name in MountainCarPart._fields[2:])
+        return MountainCarPart(np.zeros(2), self.valley(), *numbers)
 
 
 LEFT, PUSHES, RIGHT = 0, 3, 2
-OBSERVATIONS, JOURNEYS, TRIPS = 100, 50, 400  # known values: states of journeys, trips from each
-KNOWN_SEED = 2008
-FAR = 5_000  # steps, by which every trip has ended
+# Monte-Carlo reference values: trajectories that states are drawn from, states, returns per state
+TRAJECTORIES, OBSERVATIONS, RETURNS = 50, 100, 400
+REFERENCE_SEED = 2008
+HORIZON = 5_000
 
 
 class DrivenCarPart(NamedTuple):
-    """``driven`` is the car; with probability ``noise`` its driver does anything."""
+    """``driven`` is the car; with probability ``noise`` the action is random."""
 
     driven: MountainCarPart
     noise: float
@@ -216,7 +204,7 @@ class DrivenCarPart(NamedTuple):
 
 @function
 def steer(domain, rng):
-    """Push the way the car moves, to the right at rest; at times any way."""
+    """The action of the driving policy."""
     if rng.random() < domain.noise:
         return int(rng.random() * PUSHES)
     return RIGHT if domain.driven.car[SPEED] >= 0.0 else LEFT
@@ -238,20 +226,13 @@ def _(domain):
 
 
 class DrivenCar(MountainCar):
-    """The mountain car under a given policy: what is left to learn is how long a journey takes.
+    """The mountain car under a fixed policy, for prediction (Sutton et al. 2008).
 
-    Observation
-        position and speed, as in ``MountainCar``.
     Dynamics
-        a single action, to let the driver drive: it pushes the way the car moves, to the right at
-        rest, and with probability ``noise`` it pushes left, right or not at all, each as likely
-        (Sutton, Szepesvári, Geramifard & Bowling 2008).
-    Reward
-        ``reward`` on every step.
-    Start
-        as in ``MountainCar``.
-    End
-        as in ``MountainCar``. Episodes are cut off after ``step_limit`` steps.
+        a single action. The policy pushes in the direction of motion, to the right at rest; with
+        probability ``noise`` its action is uniform over the three.
+    Observation, reward, start, end
+        as in ``MountainCar``. Truncated after ``step_limit`` steps.
     """
 
     step_limit: int | None = parameter(or_none(whole(1)), default=1000)
@@ -271,60 +252,55 @@ class DrivenCar(MountainCar):
         return DrivenCarPart(super().build(rng), self.noise)
 
     def reference_values(self, discount: float) -> ReferenceValues:
-        """What states on the way are worth, each the mean of many trips from there.
-
-        The states are drawn from all that some journeys come to. Both are drawn once, from a seed
-        of their own, so they are the same for everybody.
-        """
+        """Monte-Carlo values of states drawn from trajectories of the policy, with a fixed seed."""
         return _reference_values(self, discount)
 
 
-@lru_cache(maxsize=8)  # every run of a cell asks
+@lru_cache(maxsize=8)
 def _reference_values(domain: DrivenCar, discount: float) -> ReferenceValues:
-    rng = np.random.Generator(np.random.PCG64(KNOWN_SEED))
-    visited = journeys(domain, JOURNEYS, rng)
-    chosen = visited[rng.choice(len(visited), size=OBSERVATIONS, replace=False)]
-    earned = trips(domain, np.repeat(chosen, TRIPS, axis=0), discount, rng)
-    by_state = earned.reshape(OBSERVATIONS, TRIPS)
-    errors = by_state.std(axis=1, ddof=1) / np.sqrt(TRIPS)
-    return ReferenceValues(chosen, by_state.mean(axis=1), errors)
+    rng = np.random.Generator(np.random.PCG64(REFERENCE_SEED))
+    visited = _sample_states(domain, TRAJECTORIES, rng)
+    states = visited[rng.choice(len(visited), size=OBSERVATIONS, replace=False)]
+    returns = sample_returns(domain, np.repeat(states, RETURNS, axis=0), discount, rng)
+    by_state = returns.reshape(OBSERVATIONS, RETURNS)
+    errors = by_state.std(axis=1, ddof=1) / np.sqrt(RETURNS)
+    return ReferenceValues(states, by_state.mean(axis=1), errors)
 
 
-def journeys(domain: DrivenCar, count: int, rng: np.random.Generator) -> np.ndarray:
-    """All states (n, 2) that so many journeys from the start come to."""
+def _sample_states(domain: DrivenCar, count: int, rng: np.random.Generator) -> np.ndarray:
+    """All states (n, 2) of ``count`` trajectories."""
     cars = np.zeros((count, 2))
     cars[:, POSITION] = rng.uniform(domain.min_start, domain.max_start, count)
     visited = []
     while len(cars):
         visited.append(cars)
-        cars = _moved(domain, cars, rng)
-        cars = cars[~_arrived(domain, cars)]
+        cars, ended = _drive(domain, cars, rng)
+        cars = cars[~ended]
     return np.concatenate(visited)
 
 
-def trips(
+def sample_returns(
     domain: DrivenCar, cars: np.ndarray, discount: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """The discounted returns (n,) of trips from states (n, 2) to the goal."""
-    returns, going, weight = np.zeros(len(cars)), np.arange(len(cars)), 1.0
-    for _ in range(FAR):
+    """Discounted returns (n,) of one trajectory from each of the states (n, 2)."""
+    returns, running, weight = np.zeros(len(cars)), np.arange(len(cars)), 1.0
+    for _ in range(HORIZON):
         if not len(cars):
             break
-        returns[going] += weight * domain.reward
+        returns[running] += weight * domain.reward
         weight *= discount
-        cars = _moved(domain, cars, rng)
-        on = ~_arrived(domain, cars)
-        cars, going = cars[on], going[on]
+        cars, ended = _drive(domain, cars, rng)
+        cars, running = cars[~ended], running[~ended]
     return returns
 
 
-def _moved(domain: DrivenCar, cars: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One step of many cars at once, as their drivers steer."""
+def _drive(
+    domain: DrivenCar, cars: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cars (n, 2) after one step of the policy, and True (n,) for those at the goal."""
     thrust = np.where(cars[:, SPEED] >= 0.0, 1, -1)
-    astray = rng.random(len(cars)) < domain.noise
-    thrust[astray] = rng.integers(PUSHES, size=int(astray.sum())) - 1
-    return drive_cars(domain.valley(), cars, thrust)
-
-
-def _arrived(domain: DrivenCar, cars: np.ndarray) -> np.ndarray:
-    return (cars[:, POSITION] >= domain.goal_position) & (cars[:, SPEED] >= domain.goal_velocity)
+    random = rng.random(len(cars)) < domain.noise
+    thrust[random] = rng.integers(PUSHES, size=int(random.sum())) - 1
+    cars = drive_cars(domain.valley(), cars, thrust)
+    fast = cars[:, SPEED] >= domain.goal_velocity
+    return cars, (cars[:, POSITION] >= domain.goal_position) & fast

@@ -1,8 +1,4 @@
-"""Phases that go by steps: what the domains of the local-change adaptation test share.
-
-The domain counts its own steps. When a phase is over the episode under way is cut off, and the
-next one starts in the next phase, the way that phase starts.
-"""
+"""A step counter for domains whose phases change after given numbers of steps."""
 
 from __future__ import annotations
 
@@ -16,12 +12,13 @@ from expectant.core.verbs import function, truncated
 
 STEPS, OVER = 0, 1
 NEVER = 2**62
+PHASE_STEPS = list_of(whole(1), "three whole numbers, 1 or more: the steps of each phase", 3)
 
 
 class PhaseClock(NamedTuple):
-    """``ends`` (P,): after how many steps in all each phase is over; the last one never is.
+    """``ends`` (P,) are the steps after which each phase is over; the last one never is.
 
-    ``counts`` (2,): the steps so far, and whether the last of them was the last of its phase.
+    ``counts`` (2,) are the steps so far, and 1 if the latest step ended a phase.
     """
 
     ends: np.ndarray
@@ -30,7 +27,7 @@ class PhaseClock(NamedTuple):
 
 @function
 def tick_clock(clock):
-    """Count one step, and note whether a phase ended with it."""
+    """Count one step."""
     ends, counts = clock.ends, clock.counts
     counts[STEPS] += 1
     counts[OVER] = 0
@@ -40,8 +37,8 @@ def tick_clock(clock):
 
 
 @function
-def present_phase(clock):
-    """The phase that the next step belongs to."""
+def current_phase(clock):
+    """The phase of the next step."""
     ends, phase = clock.ends, 0
     while phase < ends.shape[0] - 1 and clock.counts[STEPS] >= ends[phase]:
         phase += 1
@@ -49,38 +46,26 @@ def present_phase(clock):
 
 
 @function
-def entered_phase(clock):
-    """The phase that an episode which starts now is in."""
+def enter_phase(clock):
+    """Begin an episode: clear the end of a phase, and return the current phase."""
     clock.counts[OVER] = 0
-    return present_phase(clock)
+    return current_phase(clock)
 
 
-def cut_off_with_phases(part_type: type) -> None:
-    """Let episodes of a domain be cut off where the clock of its part says that a phase is over."""
+def truncate_with_phases(part_type: type) -> None:
+    """Register that episodes of a part with a ``clock`` are truncated at the end of a phase."""
 
     @truncated.register(part_type)
     def _(domain):
         return domain.clock.counts[OVER] == 1
 
 
-def phase_clock(phase_steps: Sequence[int]) -> PhaseClock:
-    """A clock at its start."""
+def start_clock(phase_steps: Sequence[int]) -> PhaseClock:
+    """A clock at step 0."""
     return PhaseClock(np.cumsum(np.array(phase_steps, np.int64)), np.zeros(2, np.int64))
 
 
 def stop_clock(clock: PhaseClock) -> None:
-    """Have the first phase go on for ever."""
+    """Make the first phase last for ever."""
     clock.ends[:] = NEVER
     clock.counts[:] = 0
-
-
-def right_exit_pays(first: float, later: float) -> tuple[str, ...]:
-    """The three phases of the adaptation test in words."""
-    return (
-        f"right exit pays {first:g}",
-        f"right exit pays {later:g}, starts beside it",
-        f"right exit pays {later:g}, starts anywhere",
-    )
-
-
-PHASE_STEPS = list_of(whole(1), "three whole numbers, 1 or more: the steps of each phase", 3)

@@ -1,4 +1,4 @@
-"""Rooms with walls, drawn as text: the worlds in which options are studied."""
+"""Rooms drawn as text, for the study of options."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from expectant.domains.grids import (
     GOAL,
     START,
     grid_drawing,
-    grid_in,
-    moves_in,
-    numbers_of_cells,
+    grid_moves,
+    index_cells,
+    parse_grid,
 )
 
 FREE, PIT = ".", "P"
@@ -47,8 +47,8 @@ FOUR_ROOMS = """\
 #############"""
 
 
-def _plan(value: Any) -> str:
-    """A map as rows of equal length, without the empty lines around it."""
+def _check_plan(value: Any) -> str:
+    """A map as rows of equal length, stripped."""
     if not isinstance(value, str):
         raise TypeError
     rows = [line.strip() for line in value.strip().splitlines()]
@@ -63,26 +63,26 @@ def _plan(value: Any) -> str:
 PLAN = Rule(
     "lines of equal length of # (a wall), . (a cell), S (a start), G (a goal), P (a pit) and "
     "other letters or digits (cells with a name)",
-    _plan,
+    _check_plan,
 )
 
 
 class Rooms(TabularDomain):
-    """A grid of cells between walls, drawn as text.
+    """A grid world drawn as text.
 
+    States
+        the cells of ``plan`` in row-major order, without walls and goals. ``named`` has the states
+        drawn as other letters or digits, such as hallways.
     Dynamics
-        four actions: up (0), right (1), down (2), left (3). The wanted move is made with
-        probability 1 − ``slip``, each of the others with ``slip`` / 3. Walls and edges block.
+        up (0), right (1), down (2), left (3). The intended move is made with probability
+        1 − ``slip``, each of the others with ``slip`` / 3. Walls and edges block.
     Reward
-        that of the cell arrived in, also by staying there: ``goal_reward`` for a goal G,
+        that of the cell entered, also after a blocked move: ``goal_reward`` for a goal G,
         ``pit_reward`` for a pit P, else 0.
     Start
-        evenly in the cells S; anywhere if there are none.
+        uniform over the cells S, or over all cells if there are none.
     End
         in a goal.
-
-    States are the cells in reading order, walls and goals left out. Every other letter or digit is
-    a cell that has a name, such as a hallway: ``named`` tells its number.
     """
 
     plan: str = parameter(PLAN)
@@ -98,34 +98,33 @@ class Rooms(TabularDomain):
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """The map, a letter a cell."""
-        return grid_in(self.plan)
+        """The letters (rows, columns) of the map."""
+        return parse_grid(self.plan)
 
     @cached_property
-    def numbers(self) -> np.ndarray:
-        """The number of every cell of the map, −1 at goals."""
-        return numbers_of_cells([self.grid])
+    def indices(self) -> np.ndarray:
+        """State index of every cell of the map, −1 at goals."""
+        return index_cells([self.grid])
 
     @property
     def letters(self) -> np.ndarray:
         """The letter of every state: (S,)."""
-        return self.grid[self.numbers >= 0]
+        return self.grid[self.indices >= 0]
 
     @property
     def named(self) -> dict[str, int]:
-        """The states that have a name of their own in the map."""
+        """The states that have a name in the map."""
         plain = (FREE, START, PIT)
         return {str(name): s for s, name in enumerate(self.letters) if name not in plain}
 
     def table(self) -> FiniteMDP:
-        """The rooms as a finite MDP; outcome o is the move o."""
-        moves, letters = moves_in(self.grid, self.numbers), self.letters
+        moves, letters = grid_moves(self.grid, self.indices), self.letters
         pays = np.where(letters[moves] == PIT, self.pit_reward, 0.0)
         pays = np.where(moves == END, self.goal_reward, pays)
-        chances = np.full((4, 4), self.slip / 3) + (1.0 - 4 / 3 * self.slip) * np.eye(4)
+        slips = np.full((4, 4), self.slip / 3) + (1.0 - 4 / 3 * self.slip) * np.eye(4)
         shape, starts = (letters.size, 4, 4), letters == START
         return FiniteMDP(
-            probabilities=np.broadcast_to(chances, shape),
+            probabilities=np.broadcast_to(slips, shape),
             rewards=np.broadcast_to(pays[:, None, :], shape),
             successors=np.broadcast_to(moves[:, None, :], shape),
             start=starts / starts.sum() if starts.any() else None,
@@ -133,7 +132,7 @@ class Rooms(TabularDomain):
 
     @property
     def drawing(self) -> Drawing:
-        return grid_drawing(self.numbers, (self.goal_reward,))
+        return grid_drawing(self.indices, (self.goal_reward,))
 
 
 class TwoRooms(Rooms):
@@ -150,7 +149,7 @@ class FourRooms(Rooms):
     """Four rooms and four hallways, with pits in one room (Sutton et al. 2023).
 
     Dynamics, reward, start, end
-        as in ``Rooms``; the wanted move is made with probability 2/3.
+        as in ``Rooms``; the intended move is made with probability 2/3.
     """
 
     plan: str = parameter(PLAN, default=FOUR_ROOMS)
