@@ -1,12 +1,13 @@
-"""How a verb finds its implementation: by the type of the part that is its first argument.
+"""Single dispatch of verbs on the type of the part that is their first argument.
 
-By a dictionary in plain Python, at compile time under Numba. Neither knows any part by name, so a
-part defined outside the package composes with the rest at full speed.
+Plain Python looks the implementation up in a dictionary, Numba at compile time. Neither knows any
+part by name, so a part defined outside the package composes with the rest at full speed.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -20,10 +21,7 @@ Compilable = TypeVar("Compilable", bound=Callable[..., object])
 
 
 class Verb(Protocol[Answer_co]):
-    """A function that dispatches on the type of its first argument.
-
-    What it takes and gives back is said by the function that declares it, for readers.
-    """
+    """A function that dispatches on the type of its first argument."""
 
     __name__: str
 
@@ -34,67 +32,85 @@ class Verb(Protocol[Answer_co]):
     def register(self, part_type: type) -> Callable[[Compilable], Compilable]: ...
 
 
-VERBS: list[Verb[object]] = []
+VERBS: list[Verb[object]] = []  # those that compiled code calls
 FUNCTIONS: list[Callable[..., object]] = []
+REBUILDING = ("grow", "without_planning")  # verbs that return a changed copy of their part
 
 Interceptor = Callable[[Verb[object], Callable[..., object], object, tuple[object, ...]], object]
-_watcher: ContextVar[Interceptor | None] = ContextVar("watcher", default=None)
+_interceptor: ContextVar[Interceptor | None] = ContextVar("interceptor", default=None)
 
 
 @contextmanager
-def intercept_calls(watcher: Interceptor) -> Iterator[None]:
-    """Let a function make every call of a verb, in plain Python, within this context."""
-    token = _watcher.set(watcher)
+def intercept_calls(interceptor: Interceptor) -> Iterator[None]:
+    """Let ``interceptor`` make every call of a verb in plain Python within this context."""
+    token = _interceptor.set(interceptor)
     try:
         yield
     finally:
-        _watcher.reset(token)
+        _interceptor.reset(token)
+
+
+def verb(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
+    """Declare a verb that every part of its kind must implement."""
+    declared = _make_verb(stub, None)
+    VERBS.append(declared)
+    return declared
+
+
+def optional(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
+    """Declare a verb with a default: its own body serves parts that do not implement it."""
+    declared = _make_verb(stub, stub)
+    VERBS.append(declared)
+    return declared
+
+
+def plain(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
+    """Declare an optional verb for Python alone; compiled code and results never depend on it."""
+    return _make_verb(stub, stub)
+
+
+def function(plain: Compilable) -> Compilable:
+    """Make a plain function callable from compiled code too (no dispatch)."""
+    _check_defaults(plain, getattr(plain, "__name__", repr(plain)))
+    FUNCTIONS.append(plain)
+    return plain
+
+
+def delegate(part_type: Any, field: str, *verbs: Verb[object]) -> None:
+    """Implement verbs of a part type by calling them on the part in one of its fields."""
+    for verb in verbs:
+        verb.register(part_type)(_make_delegate(part_type._fields.index(field), field, verb))
+
+
+def unowned(part: Part) -> Part:
+    """Return the part; under Numba the same without reference counts, for the present call."""
+    return part
 
 
 def missing_verb(name: str, part_type: type) -> TypeError:
-    """The error for a part that lacks a verb it needs."""
+    """Return the error for a part that lacks a required verb."""
     return TypeError(
         f"{part_type.__name__} does not implement the verb '{name}': "
         f"write one with @{name}.register({part_type.__name__})"
     )
 
 
-def _give_home(part_type: type) -> None:
-    """Let a part of the script that is being run be found by name, as compiled code on disk needs.
-
-    ``__main__`` is another module in every process, so its classes cannot be looked up later.
-    """
-    if part_type.__module__ == "__main__":
-        home = sys.modules.setdefault("expectant_main", types.ModuleType("expectant_main"))
-        setattr(home, part_type.__qualname__, part_type)
-        part_type.__module__ = "expectant_main"
-
-
-def _check_defaults(written: Callable[..., object], name: str) -> None:
-    """Refuse defaults that would be kept from one call to the next; compiled code keeps none."""
-    keyword_only = (getattr(written, "__kwdefaults__", None) or {}).values()
-    for default in (*(getattr(written, "__defaults__", None) or ()), *keyword_only):
-        if isinstance(default, list | dict | set):
-            raise TypeError(
-                f"{name}: a default must be a number, a tuple or None in code that is compiled, "
-                f"got {default!r}: keep what changes in an array of the part"
-            )
-
-
-def _verb(
+def _make_verb(
     stub: Callable[..., Answer_co], fallback: Callable[..., Answer_co] | None
 ) -> Verb[Answer_co]:
     implementations: dict[type, Callable[..., object]] = {}
 
     @functools.wraps(stub)
     def dispatch(part: object, *args: object) -> object:
-        found = implementations.get(type(part), fallback)
-        if found is None and isinstance(part, float | int):
-            found = implementations.get(float)
-        if found is None:
+        implementation = implementations.get(type(part), fallback)
+        if implementation is None and isinstance(part, float | int):
+            implementation = implementations.get(float)
+        if implementation is None:
             raise missing_verb(stub.__name__, type(part))
-        watcher = _watcher.get()
-        return found(part, *args) if watcher is None else watcher(result, found, part, args)
+        interceptor = _interceptor.get()
+        if interceptor is not None:
+            return interceptor(result, implementation, part, args)
+        return implementation(part, *args)
 
     def register(part_type: type) -> Callable[[Compilable], Compilable]:
         if part_type is not float:
@@ -103,7 +119,7 @@ def _verb(
                     f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
                     "compiled code can only dispatch on those"
                 )
-            _give_home(part_type)
+            _make_importable(part_type)
 
         def decorate(implementation: Compilable) -> Compilable:
             _check_defaults(implementation, f"{stub.__name__} of {part_type.__name__}")
@@ -119,33 +135,49 @@ def _verb(
     return cast(Verb[Answer_co], result)
 
 
-def _compiled(found: Verb[Answer_co]) -> Verb[Answer_co]:
-    VERBS.append(found)
-    return found
+def _make_importable(part_type: type) -> None:
+    """Give a class of the running script a module by which cached compiled code can find it.
+
+    ``__main__`` is another module in every process.
+    """
+    if part_type.__module__ == "__main__":
+        module = sys.modules.setdefault("expectant_main", types.ModuleType("expectant_main"))
+        setattr(module, part_type.__qualname__, part_type)
+        part_type.__module__ = "expectant_main"
 
 
-def verb(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
-    """Declare a verb that every part of its kind must implement."""
-    return _compiled(_verb(stub, None))
+def _check_defaults(implementation: Callable[..., object], name: str) -> None:
+    """Refuse mutable defaults: compiled code does not keep them between calls."""
+    keyword_only = (getattr(implementation, "__kwdefaults__", None) or {}).values()
+    for default in (*(getattr(implementation, "__defaults__", None) or ()), *keyword_only):
+        if isinstance(default, list | dict | set):
+            raise TypeError(
+                f"{name}: a default must be a number, a tuple or None in code that is compiled, "
+                f"got {default!r}: keep what changes in an array of the part"
+            )
 
 
-def optional(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
-    """Declare a verb whose own body serves the parts that do not implement it."""
-    return _compiled(_verb(stub, stub))
+def _make_delegate(position: int, field: str, verb: Verb[object]) -> Callable[..., object]:
+    def rebuild(part):
+        return part._replace(**{field: verb(part[position])})
 
+    def pass_none(part):
+        return verb(part[position])
 
-def plain(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
-    """Declare such a verb for Python alone: no kernel depends on it, and no name of a result."""
-    return _verb(stub, stub)
+    def pass_one(part, first):
+        return verb(part[position], first)
 
+    def pass_two(part, first, second):
+        return verb(part[position], first, second)
 
-def function(plain: Compilable) -> Compilable:
-    """Make a plain function callable from compiled code too (no dispatch)."""
-    _check_defaults(plain, getattr(plain, "__name__", repr(plain)))
-    FUNCTIONS.append(plain)
-    return plain
+    def pass_three(part, first, second, third):
+        return verb(part[position], first, second, third)
 
+    def pass_four(part, first, second, third, fourth):
+        return verb(part[position], first, second, third, fourth)
 
-def unowned(part: Part) -> Part:
-    """The part itself; under Numba the same without reference counts, for the present call."""
-    return part
+    if verb.__name__ in REBUILDING:
+        return rebuild
+    # one function with *arguments would pack them into a tuple, which is slower once compiled
+    by_count = (pass_none, pass_one, pass_two, pass_three, pass_four)
+    return by_count[len(inspect.signature(verb).parameters) - 1]

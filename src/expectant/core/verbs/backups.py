@@ -1,4 +1,8 @@
-"""Verbs of backup distributions."""
+"""Verbs of backup distributions: the states and transitions to plan from.
+
+Every distribution implements :func:`remember` and :func:`draw`. One with ``stores_transitions``
+also implements :func:`stored_transition` and :func:`load_successor`.
+"""
 
 from __future__ import annotations
 
@@ -22,74 +26,77 @@ __all__ = [
 
 @verb
 def remember(backups, transition):
-    """Take in a real transition."""
+    """Store a real transition."""
 
 
 @verb
 def draw(backups, state, rng):
-    """Write a state to plan from into ``state``; returns its slot (−1: not a stored one)."""
+    """Write a state to plan from into ``state``; return its slot (−1: not a stored one)."""
 
 
-@optional
-def on_priority(backups, state, moved, left):
-    """Take note that an update moved the value of ``state`` by ``moved`` and left an error there.
-
-    Agents tell of every value update: of a real one before its transition is remembered, of a
-    planned one right after its state was drawn.
-    """
-
-
-@optional
-def has_more_draws(backups):
-    """Whether the present planning step goes on with another draw."""
-    return False
+# ---------------------------------------------------------------------------------- optional
 
 
 @optional
 def can_draw(backups):
-    """Whether there is anything to plan from; while there is not, no planning step is made."""
+    """Return False while there is nothing to plan from; no planning step is made then."""
     return True
 
 
 @optional
-def on_action_priority(backups, weights, state, action, moved, error, discount):
-    """As :func:`on_priority`, of one action's value: an update found ``error`` and moved it so far.
-
-    ``weights`` (A, D) are those of all actions, after the update. Distributions that rank states
-    are told that the other actions may still be as wrong.
-    """
-    on_priority(backups, state, moved, error)
+def has_more_draws(backups):
+    """Return True if the present planning step continues with another draw."""
+    return False
 
 
 @optional
 def stored_transition(backups, slot):
-    """(action, reward, alive) of a stored transition; never asked where none are stored."""
+    """Return (action, reward, alive) of the transition in a slot."""
     return 0, 0.0, 1.0
 
 
 @optional
 def load_successor(backups, slot, state):
-    """Write the next state of a stored transition into ``state``; as above."""
+    """Write the next state of the transition in a slot into ``state``."""
 
 
 @optional
 def age(backups, slot):
-    """How many steps ago the transition in a slot was taken in; 0 where that is unknown."""
+    """Return how many steps ago the transition in a slot was stored; 0 if unknown."""
     return 0
 
 
 @optional
 def relabel(backups, domain):
-    """Give stored transitions the reward that the domain's present phase would give them."""
+    """Replace stored rewards by those of the domain's present phase."""
+
+
+@optional
+def on_priority(backups, state, moved, left):
+    """Observe that an update moved the value of ``state`` by ``moved`` and left the error ``left``.
+
+    Agents call it after every value update: for a real one before its transition is remembered, for
+    a planned one right after its state was drawn.
+    """
+
+
+@optional
+def on_action_priority(backups, weights, state, action, moved, error, discount):
+    """Observe that the value of ``action`` had ``error`` and moved by ``moved``.
+
+    ``weights`` (A, D) are those of all actions after the update. By default a distribution that
+    ranks states keeps the whole error, because other actions may be as wrong.
+    """
+    on_priority(backups, state, moved, error)
 
 
 @optional
 def free_capacity(part):
-    """How many transitions can still be taken in before arrays must grow."""
+    """Return how many transitions fit before arrays must grow."""
     return 1
 
 
 @optional
 def grow(part):
-    """The same part with room for more (called from Python, never compiled)."""
+    """Return the same part with more capacity (called from Python only)."""
     return part

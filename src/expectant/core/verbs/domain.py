@@ -1,4 +1,4 @@
-"""Verbs of domains: what the loop asks of an environment."""
+"""Verbs of domains: reset, step and observe."""
 
 from __future__ import annotations
 
@@ -18,44 +18,47 @@ __all__ = [
 
 @verb
 def reset(domain, episode, rng):
-    """Start episode number ``episode``; the domain keeps its own state in arrays."""
+    """Start episode number ``episode``; the domain keeps its state in arrays of its part."""
 
 
 @verb
 def step(domain, action, rng):
-    """Take one step; returns (reward, alive), alive 0.0 if the episode has ended, else 1.0."""
+    """Take one step; return (reward, alive), where alive is 0.0 after a termination, else 1.0."""
 
 
 @verb
 def observation(domain):
-    """The array that holds the present observation (int64 for numbered states)."""
+    """Return the array that holds the present observation (int64 for numbered states)."""
+
+
+# ---------------------------------------------------------------------------------- optional
+
+
+@optional
+def truncated(domain):
+    """Return True if the domain truncates the episode here, which is not a termination."""
+    return False
 
 
 @optional
 def state_index(domain):
-    """The number of the environment's own state, for exact models; −1 where there is none."""
+    """Return the index of the environment's state, for exact models; −1 if there is none."""
     return -1
 
 
 @optional
 def phase(domain):
-    """Which phase a domain that changes is in."""
+    """Return the present phase of a domain that changes."""
     return 0
 
 
 @optional
-def truncated(domain):
-    """Whether the domain breaks the episode off here, which is not a termination."""
-    return False
-
-
-@optional
 def outcome(domain):
-    """The number of what the last step did, for relabelling; −1 where there is none."""
+    """Return the number of the last step's outcome, for relabelling; −1 if there is none."""
     return -1
 
 
 @optional
 def reward_now(domain, outcome):
-    """The reward that the present phase gives to an outcome."""
+    """Return the reward that the present phase gives to an outcome."""
     return 0.0

@@ -1,13 +1,25 @@
-"""Verbs of feature maps, feature vectors and tables of vectors."""
+"""Verbs of feature maps, feature vectors and tables of vectors.
+
+A feature map implements :func:`encode`. The other verbs are implemented for the vectors and tables
+in :mod:`expectant.core.vectors`; components only call them.
+"""
 
 from __future__ import annotations
 
-from expectant.core.dispatch import verb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from expectant.core.dispatch import plain, verb
+
+if TYPE_CHECKING:
+    from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable
 
 __all__ = [
     "copy",
     "dot_through",
     "encode",
+    "encode_all",
     "index",
     "load",
     "matches",
@@ -21,31 +33,61 @@ __all__ = [
 
 @verb
 def encode(features, observation, action, state):
-    """The state update s' = u(s, a, o): write the feature vector of an observation into ``state``.
+    """Apply the state update s' = u(s, a, o): write the features of an observation into ``state``.
 
-    ``action`` is the action that led here, −1 at the start of an episode. A map with memory
-    keeps what it needs of the previous state in arrays of its own.
+    ``action`` is the previous action, −1 at the start of an episode. A map with memory keeps what
+    it needs of the past in arrays of its part.
     """
+
+
+@plain
+def encode_all(
+    features: object,
+    states: int,
+    table: BinaryTable | WeightedTable,
+    state: Binary | Weighted,
+) -> None:
+    """Write the vectors of all numbered states into a table, in order; ``state`` is scratch.
+
+    Optional: the default calls :func:`encode` once per state.
+    """
+    for number in range(states):
+        encode(features, np.array([number]), -1, state)
+        state.state_index[0] = number
+        save(table, number, state)
+
+
+# ---------------------------------------------------------------------- vectors and tables
 
 
 @verb
 def size(state):
-    """How many entries of a feature vector are active (k)."""
+    """Return the number of active entries k."""
 
 
 @verb
 def index(state, n):
-    """Which feature the n-th active entry is."""
+    """Return the feature that the n-th active entry stands for."""
 
 
 @verb
 def value(state, n):
-    """The value of the n-th active entry."""
+    """Return the value of the n-th active entry."""
+
+
+@verb
+def put(state, n, index, value):
+    """Set feature and value of the n-th active entry."""
+
+
+@verb
+def copy(state, source):
+    """Overwrite ``state`` with another vector."""
 
 
 @verb
 def dot_through(state, rows, action, weights):
-    """wᵀ F_a s, where rows[a, j] (A, d, D) is column j of F_a."""
+    """Return wᵀ F_a s, where rows[a, j] (A, d, D) is column j of F_a."""
 
 
 @verb
@@ -54,25 +96,15 @@ def sum_through(state, rows, action, total):
 
 
 @verb
-def copy(state, source):
-    """Overwrite one feature vector with another."""
-
-
-@verb
-def put(state, n, index, value):
-    """Make the n-th active entry of a feature vector this feature with this value."""
-
-
-@verb
 def save(table, row, state):
-    """Write a feature vector into a row of a table of feature vectors."""
-
-
-@verb
-def matches(table, row, state):
-    """Whether a row of a table of feature vectors is this vector."""
+    """Write a vector into a row of a table."""
 
 
 @verb
 def load(table, row, state):
-    """Read a row of a table of feature vectors into ``state``."""
+    """Read a row of a table into ``state``."""
+
+
+@verb
+def matches(table, row, state):
+    """Return True if a row of a table equals this vector."""

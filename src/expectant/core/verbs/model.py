@@ -1,8 +1,13 @@
-"""Verbs of models: what learning and planning ask of them."""
+"""Verbs of models: learn from transitions, predict for planning.
+
+Every model implements :func:`fit` and :func:`backed_up_value`. The other required verbs are needed
+only by agents that call them: action-value planners, sample models, rollouts, gradient planning and
+prioritized sweeping by features.
+"""
 
 from __future__ import annotations
 
-from expectant.core.dispatch import optional, verb
+from expectant.core.dispatch import optional, plain, verb
 
 __all__ = [
     "add_expected",
@@ -18,44 +23,61 @@ __all__ = [
     "predecessor",
     "sample_next",
     "unwrapped",
+    "with_predecessors",
 ]
 
 
 @verb
 def fit(model, transition):
-    """Learn from one transition; returns the size of the error (not finite: diverged)."""
+    """Learn from one transition; return the size of the error (not finite: diverged)."""
 
 
 @verb
 def backed_up_value(model, state, action, weights, discount):
-    """b(s, a, w) = r(s, a) + γ E[v̂(S', w)], the look-ahead that acting and planning share."""
+    """Return b(s, a, w) = r(s, a) + γ E[v̂(S', w)], used for acting and for planning."""
 
 
 @verb
 def backed_up_action_value(model, state, action, weights, discount):
-    """r(s, a) + γ E[max_a' q̂(S', a', w)], as far as the model can tell (weights: (A, D))."""
+    """Return r(s, a) + γ E[max_a' q̂(S', a', w)], or an approximation of it; weights (A, D)."""
 
 
 @verb
 def draw_outcome(model, state, action, successor, rng):
-    """Draw from a distribution model: returns (reward, alive), writes s' into ``successor``."""
+    """Sample from a distribution model: write s' into ``successor``, return (reward, alive)."""
 
 
 @verb
 def sample_next(model, state, action, successor):
-    """Write a next state to plan on from into ``successor``; returns alive, 0.0 at the end."""
+    """Write the next state of a rollout into ``successor``; return alive, 0.0 at the end."""
 
 
 @verb
 def add_expected(model, state, action, weights, amount):
-    """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+    """w += amount · s̄(s, a), as gradient planning needs it."""
+
+
+@verb
+def next_predecessor(model, feature, link):
+    """Return the link of the next nonzero entry in row ``feature`` of any F_a.
+
+    Links are the model's own numbers for its entries: pass −1 to get the first; −1 is the end.
+    """
+
+
+@verb
+def predecessor(model, feature, link):
+    """Return (j, F^{ij}) of the entry at a link: feature i = ``feature`` may follow feature j."""
+
+
+# ---------------------------------------------------------------------------------- optional
 
 
 @optional
 def expected_next_state(model, state, action, expected):
-    """Write the mean next state into ``expected`` (D,); returns how likely there is one at all.
+    """Write s̄(s, a) into ``expected`` (D,); return the probability that there is a next state.
 
-    A zero-terminal model counts the end as zeros in its s̄, so that there always is one.
+    A model that counts the terminal state as zeros in s̄ returns 1.
     """
     for i in range(expected.shape[0]):
         expected[i] = 0.0
@@ -63,39 +85,32 @@ def expected_next_state(model, state, action, expected):
     return 1.0
 
 
-@verb
-def next_predecessor(model, feature, link):
-    """The next entry of row ``feature`` of the F_a that is not zero; after −1 it is the first.
-
-    Links are the model's own numbers for its entries; −1 says that there are no more.
-    """
-
-
-@verb
-def predecessor(model, feature, link):
-    """(j, F^{ij}) of an entry that :func:`next_predecessor` found: feature i may follow j."""
-
-
 @optional
 def duration(model, state, action):
-    """E[Σ_{k<K} γᵏ], how long a choice takes: one step for an action, K of them for an option."""
+    """Return E[Σ_{k<K} γᵏ] of a choice that takes K steps: 1 for an action, more for an option."""
     return 1.0
 
 
 @optional
 def on_transition(model, transition):
-    """Take note of a real transition, which is told once, however often it is fitted."""
+    """Observe a real transition, once, however often the model is fitted to it."""
 
 
 @optional
 def on_value_update(model, state, change, discount):
-    """Take note that the value weights moved by ``change`` times ``state``."""
+    """Observe that the value weights moved by ``change`` times ``state``."""
 
 
-@optional
+@plain
 def unwrapped(model):
-    """The model that answers for any weights, and without drawing (called from Python).
+    """Return the model whose predictions hold for any weights and need no random draws.
 
-    One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
+    Models that sample, or cache values of the agent's present weights, return the one they wrap.
     """
+    return model
+
+
+@plain
+def with_predecessors(model: object) -> object:
+    """Return a newly built model as one that implements :func:`predecessor`."""
     return model

@@ -1,4 +1,7 @@
-"""Verbs of step sizes."""
+"""Verbs of step sizes; an update is w_i ← w_i + α_i δ s_i.
+
+A step size is told of every update by :func:`adapt` and then asked for α_i by :func:`rate`.
+"""
 
 from __future__ import annotations
 
@@ -17,35 +20,38 @@ __all__ = [
 
 @verb
 def adapt(step, row, state, error):
-    """Take note that a row of weights is about to move by rate · error · s."""
+    """Prepare an update of row ``row`` of the weights by α_i · error · s_i."""
 
 
 @verb
 def adapt_columns(step, action, state, surprise, errors):
-    """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
-
-
-@optional
-def adapt_listed(step, columns, action, state, surprise):
-    """The same where columns are lists of entries, the errors being in their scratch row."""
-    adapt_columns(step, action, state, surprise, columns.work[0])
+    """Prepare an update of a linear model by its errors ``surprise`` of r, ``errors`` (D,) of s̄."""
 
 
 @verb
 def rate(step, row, state, n):
-    """The step size of the n-th active feature, in the update that was taken note of last."""
-
-
-@optional
-def tick(step):
-    """Take note of a real step, before anything is learned from it."""
+    """Return α_i of the n-th active feature in the prepared update."""
 
 
 @verb
 def mean_rate(step, row, state):
-    """The mean of those step sizes, Σ α_i x_i² / Σ x_i²."""
+    """Return Σ α_i s_i² / Σ s_i² of the prepared update."""
 
 
 @verb
 def value_change(step, row, state, error):
-    """How far that update moves wᵀs."""
+    """Return the change of wᵀs by the prepared update."""
+
+
+# ---------------------------------------------------------------------------------- optional
+
+
+@optional
+def tick(step):
+    """Count a real step, before anything is learned from it."""
+
+
+@optional
+def adapt_listed(step, columns, action, state, surprise):
+    """Do as :func:`adapt_columns` for sparse columns, whose errors are in their scratch row."""
+    adapt_columns(step, action, state, surprise, columns.work[0])
