@@ -8,7 +8,7 @@ from made_results import result_of
 
 import expectant as ex
 from expectant.experiments.compare import Comparison, differences_between
-from expectant.report.references import common_optimum
+from expectant.report.plot import common_optimum
 
 NAN = float("nan")
 WRONG: Any = "q"

@@ -21,7 +21,7 @@ from expectant.report import (
     palette_of,
     write_page,
 )
-from expectant.report.wording import shown_number
+from expectant.report.formatting import format_number
 
 NOBODY = Palette({})
 EVIL = "<script>alert(1)</script><b>bold</b> %{x} <img src=x onerror=alert(2)>"
@@ -102,7 +102,7 @@ def test_every_plot_has_its_curves(visit: ReportVisit, report: Report) -> None:
             lines = len(panel.switches) + 1
             assert visit.page.locator(f"{plot} .shapelayer path").count() == lines
             label = visit.page.locator(f"{plot} .annotation-text").text_content()
-            assert label == shown_number(panel.optimum)
+            assert label == format_number(panel.optimum)
 
 
 def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: ReportVisit) -> None:

@@ -18,7 +18,7 @@ def test_arrows_are_the_outcomes_of_the_table():
     assert arrows[:3] == [
         Arrow(0, 0, 1, 0.5, (0.0,)), Arrow(0, 0, 2, 0.5, (0.0,)), Arrow(0, 1, -1, 1.0, (-2.0,)),
     ]  # fmt: skip
-    assert {(a.state, a.action): a.pays[0] for a in arrows[3:]} == {
+    assert {(a.state, a.action): a.rewards[0] for a in arrows[3:]} == {
         (1, 0): 0.0, (1, 1): -5.0, (2, 0): -5.0, (2, 1): 0.0,
     }  # fmt: skip
     left = [arrow for arrow in arrows_of(CORRIDOR.mdp()) if arrow.state == 0 and arrow.action == 0]

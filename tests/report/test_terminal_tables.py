@@ -5,7 +5,7 @@ from typing import Any
 
 from expectant.analysis.curves import interval
 from expectant.report import terminal_tables as tables
-from expectant.report.wording import shown_interval, shown_number
+from expectant.report.formatting import format_interval, format_number
 
 
 def rows(table: Any) -> list[list[str]]:
@@ -50,7 +50,7 @@ def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: An
     estimates = []
     for part in (returns, returns[:, -2:]):
         mean, low, high = interval(part.mean(axis=1))
-        estimates.append(f"{shown_number(mean)} ({shown_interval(low, high)})")
+        estimates.append(f"{format_number(mean)} ({format_interval(low, high)})")
     assert first == [panel.labels["q_learning"], "6", "0", *estimates, "9.5", "1,234"]
     assert last[2:5] == ["1", "diverged", "diverged"] and last[6] == "–"
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.core.interfaces import Drawing, Exit
-from expectant.report.figure import own_settings
+from expectant.report.figure import use_style
 from expectant.report.watch import find_scene, watch, write_animation
 from expectant.report.watch_panels import draw_recording
 from expectant.report.watch_recording import (
@@ -185,7 +185,7 @@ def made_up(kind: str = ROW, *, model: bool = True, title: str = "Made up") -> R
 )
 def test_every_layout_is_drawn(kind, model, shape):
     recording = made_up(kind, model=model)
-    with own_settings():
+    with use_style():
         figure, update = draw_recording(recording)
         update(recording.frames[0])
         first = np.asarray(figure.canvas.buffer_rgba()).copy() if figure.canvas.draw() else None

@@ -33,7 +33,7 @@ from expectant.experiments.sweep_results import Group, SweepFolder, measured, re
 from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trial_table import accepts_versions
 from expectant.experiments.trials import Trial, trial_hash
-from expectant.report.wording import EDGE_NOTE, setting_in_words, shown_interval, shown_number
+from expectant.report.formatting import EDGE_NOTE, format_interval, format_number, format_setting
 
 BEST = "best.json"
 EDGE_VALUES = 3  # from so many on a grid has an inside
@@ -269,17 +269,17 @@ class Best:
 def choice_row(choice: Mapping[str, Any]) -> list[str]:
     """A choice, as in best.json, in words."""
     nothing = "none: every setting diverged" if choice["tried"] else "none finished yet"
-    setting = setting_in_words(choice["settings"], choice["at_edge"]) or "the only one"
+    setting = format_setting(choice["settings"], choice["at_edge"]) or "the only one"
     reported, picked = choice["reported"] or {}, choice["picked"] or {}
     gone = reported.get("diverged")
     return [
         choice["label"],
         choice["problem"],
         nothing if choice["best"] is None else setting,
-        f"{gone} diverged" if gone else shown_number(reported.get("mean")),
-        shown_interval(reported.get("low"), reported.get("high")),
+        f"{gone} diverged" if gone else format_number(reported.get("mean")),
+        format_interval(reported.get("low"), reported.get("high")),
         str(reported.get("runs", "")),
-        shown_number(picked.get("mean")),
+        format_number(picked.get("mean")),
         f"{choice['no_worse']} of {choice['tried']}",
         str(choice["diverged"]),
         str(choice["unfinished"]),
@@ -294,9 +294,9 @@ def difference_row(difference: Mapping[str, Any]) -> list[str]:
         difference["other"],
         difference["verdict"],
         difference["problem"],
-        shown_number(difference["difference"]),
-        shown_interval(difference["low"], difference["high"]),
-        shown_number(difference["margin"]),
+        format_number(difference["difference"]),
+        format_interval(difference["low"], difference["high"]),
+        format_number(difference["margin"]),
         "< 0.001" if chance < 0.001 else f"{chance:.3f}",
     ]
 

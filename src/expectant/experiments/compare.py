@@ -22,9 +22,8 @@ from expectant.domains.gym import as_domain
 from expectant.engine.progress import Reporter
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.engine.run import compile_agents, hint_unknown_arguments, run
-from expectant.report.plot import plot
-from expectant.report.references import Optimum, common_optimum
-from expectant.report.wording import names_of
+from expectant.report.formatting import agent_names
+from expectant.report.plot import Optimum, common_optimum, plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,7 +128,7 @@ class Comparison:
         best = tables.number_text(self.optimum.value, decimals)
         note = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}: {best}"
         heads = ("agent", f"mean {measure_of(self._first)}", "95 % interval", "diverged")
-        yield heads, rows, (0, 2), [note] if self.optimum.known else []
+        yield heads, rows, (0, 2), [note] if self.optimum.is_known else []
         if self.differences:
             notes = []
             if len(self.differences) > 1:
@@ -242,7 +241,7 @@ def _named(agents: Any) -> dict[str, Agent]:
         named = {str(name): agent for name, agent in agents.items()}
     else:
         listed = list(agents) if isinstance(agents, Sequence) else [agents]
-        named = dict(zip(names_of(listed), listed, strict=True))
+        named = dict(zip(agent_names(listed), listed, strict=True))
     wrong = [agent for agent in named.values() if not isinstance(agent, Agent)]
     if wrong or not named:
         got = repr(wrong[0]) if wrong else "none"

@@ -120,7 +120,7 @@ def _write_page(
 def _worlds(request: StudyConfig, trials: Sequence[Trial]) -> Section:
     """Drawings of the domains that the study asks for, of those that are shown."""
     from expectant.report import Worlds, world_picture
-    from expectant.report.wording import figure_name
+    from expectant.report.formatting import figure_name
 
     pictures = []
     for figure in request.study.worlds:
@@ -200,7 +200,7 @@ def _written(value: Any) -> str:
 def _adaptation(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[Section]:
     """Verdicts on adaptation, where agents went through a local change."""
     from expectant.report import Adaptation
-    from expectant.report.wording import figure_name
+    from expectant.report.formatting import figure_name
 
     figures = dict.fromkeys(panel.figure for panel in panels if is_adaptation_test(panel))
     tests = {

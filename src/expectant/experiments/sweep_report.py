@@ -42,6 +42,7 @@ from expectant.experiments.sweep_results import (
 )
 from expectant.experiments.trial_table import troubles_in, troubles_section, version_rows
 from expectant.report import Environment, Header, Parameters, Section, Table, draw_chart, write_page
+from expectant.report.formatting import slug
 from expectant.report.palette import Palette
 from expectant.report.sweep_sections import (
     HeatMap,
@@ -50,7 +51,6 @@ from expectant.report.sweep_sections import (
     SweepSection,
     sensitivity_chart,
 )
-from expectant.report.wording import slug
 
 REPORT = "report.html"
 BUDGET = 24e6  # bytes of all curves on the page

@@ -1,7 +1,7 @@
-"""Figures for a paper and one interactive page, drawn from plain data."""
+"""Figures, animations and the interactive page, drawn from plain data."""
 
 from expectant.report.chart import Chart, chart_of, palette_of
-from expectant.report.curve_figures import draw_chart, draw_panels
+from expectant.report.figure import draw_chart, draw_panels
 from expectant.report.mdp_drawing import draw_world, world_picture
 from expectant.report.page import write_page
 from expectant.report.palette import Palette, Style

@@ -1,31 +1,91 @@
-"""What a figure of curves shows, as plain numbers: alike on paper and on the page."""
+"""Learning curves as plain numbers, for static figures and the page alike.
+
+An axis of values covers everything unless that would flatten the typical agent, the one in the
+middle when all are ordered by their lowest values: if the axis would reach more than ``FARTHEST``
+times as far down from its top as the typical agent does, it ends ``REACH`` times as far down. The
+legend says what lies below.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Level, Panel
-from expectant.report.figure import COLUMNS
+from expectant.report.formatting import format_number
 from expectant.report.palette import Palette
-from expectant.report.ranges import ValueRange, below_axis, value_range
-from expectant.report.wording import shown_number
 
-DIFFERENCE = 5e-3  # relative, from which on two levels can be told apart
+COLUMNS = 3
+DIFFERENCE = 5e-3  # relative; levels closer to each other are drawn once
+FARTHEST, REACH = 5.0, 3.0
+RARE, RARE_REACH = 0.05, 4.0  # a rare low counts up to so many times the reach of the rest
+MARGIN = 0.05  # of the axis, below and above
+
+
+class ValueRange(NamedTuple):
+    """The ends of an axis, and the floor below which nothing is drawn (-inf if all is)."""
+
+    low: float
+    high: float
+    floor: float
+
+
+def value_range(values: Mapping[str, np.ndarray], levels: Iterable[float] = ()) -> ValueRange:
+    """Return the axis for values by agent; ``levels`` are always covered."""
+    by_agent = [_finite(agent_values) for agent_values in values.values()]
+    heights = _finite(np.array(list(levels), float))
+    everything = np.concatenate([*by_agent, heights])
+    floor = _floor([agent_values for agent_values in by_agent if agent_values.size], everything)
+    covered = np.concatenate([heights, everything[everything >= floor]])
+    if covered.size == 0:
+        return ValueRange(0.0, 1.0, floor)
+    low, high = float(covered.min()), float(covered.max())
+    margin = MARGIN * ((high - low) or max(1.0, abs(high)))
+    return ValueRange(low - margin, high + margin, floor)
+
+
+def _floor(by_agent: Sequence[np.ndarray], everything: np.ndarray) -> float:
+    if not by_agent:
+        return -math.inf
+    lows = sorted(map(_low, by_agent))
+    highs = sorted(float(values.max()) for values in by_agent)
+    # Of two, the better one is typical; but two that never meet are both shown.
+    typical = min(lows[len(lows) // 2], highs[(len(highs) - 1) // 2])
+    lowest, top = float(everything.min()), float(everything.max())
+    is_far = top > typical and top - lowest > FARTHEST * (top - typical)
+    return top - REACH * (top - typical) if is_far else -math.inf
+
+
+def _low(values: np.ndarray) -> float:
+    """Return the lowest value; a rare one far below the rest counts in part."""
+    top, usual = float(values.max()), float(np.quantile(values, RARE, method="nearest"))
+    return max(float(values.min()), top - RARE_REACH * (top - usual))
+
+
+def colour_floor(values: np.ndarray) -> float:
+    """Return the lower end of a colour scale; half of the values share a fifth of the colours."""
+    ordered = np.sort(_finite(values))
+    if ordered.size == 0 or ordered[-1] == (typical := ordered[(ordered.size - 1) // 2]):
+        return -math.inf
+    return float(ordered[-1] - FARTHEST * (ordered[-1] - typical))
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, float).ravel()
+    return values[np.isfinite(values)]
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
     """The mean over runs with its 95 % interval, (points,) each; NaN where a run had diverged.
 
-    ``key`` is that of the agent, or of whatever else is told apart by colour. ``x`` is where the
-    points are, if not where the plot's others have them.
+    ``key`` selects the style, usually an agent's. ``x`` (points,) replaces that of the plot.
     """
 
     key: str
@@ -41,9 +101,8 @@ class Curve:
 class Plot:
     """Curves over the same ``x`` (points,), on an axis from ``begin`` to ``end``.
 
-    ``breaks`` are the places where something changes. ``x_name`` is what the axis counts, where
-    that is not what the chart's others do. ``scale`` is "log" or "linear" where it is not counts
-    but values of a setting, which ``ticks`` name at 0, 1, … if they are not numbers.
+    The domain changes at the ``breaks``. ``x_name`` replaces that of the chart. For values of a
+    parameter ``scale`` is "log" or "linear"; values that are not numbers are the ``ticks``.
     """
 
     heading: str
@@ -58,16 +117,13 @@ class Plot:
     ticks: Sequence[str] = ()
 
     def x_of(self, curve: Curve) -> np.ndarray:
-        """Where the points of one of its curves are."""
+        """Return the x of one of its curves."""
         return self.x if curve.x is None else curve.x
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Plots that belong together, with one axis of values, so that they compare.
-
-    The axis covers what is ``always`` shown, however far below the rest.
-    """
+    """Plots with one axis of values, which covers ``always`` however far below the rest."""
 
     plots: Sequence[Plot]
     columns: int
@@ -78,7 +134,7 @@ class Chart:
 
     @property
     def keys(self) -> list[str]:
-        """Every key in any of the plots, once, in order of appearance."""
+        """All keys of curves, in order of appearance."""
         return list(dict.fromkeys(curve.key for plot in self.plots for curve in plot.curves))
 
     @property
@@ -87,32 +143,32 @@ class Chart:
 
     @cached_property
     def range(self) -> ValueRange:
-        """The ends of the axis of values."""
-        values: dict[str, list[np.ndarray]] = {}
+        """The axis of values."""
+        by_key: dict[str, np.ndarray] = {}
         for plot in self.plots:
             for curve in plot.curves:
-                values.setdefault(curve.key, []).extend((curve.mean, curve.low, curve.high))
-        lines = [level for plot in self.plots for level in plot.levels]
-        levels = [height for line in lines for height in (line.height, line.end_height)]
-        by_key = {key: np.concatenate(each) for key, each in values.items()}
-        covered = value_range(by_key, [*levels, *self.always])
+                earlier = by_key.get(curve.key, np.zeros(0))
+                by_key[curve.key] = np.concatenate([earlier, curve.mean, curve.low, curve.high])
+        levels = [level for plot in self.plots for level in plot.levels]
+        heights = [height for level in levels for height in (level.height, level.end_height)]
+        covered = value_range(by_key, [*heights, *self.always])
         return covered._replace(floor=min([covered.floor, *self.always]))
 
     def note(self, key: str) -> str:
-        """How far below the axis a curve goes, and how many runs diverged in each of its plots."""
-        found = [curve for plot in self.plots for curve in plot.curves if curve.key == key]
+        """Say how far curves go below the axis, and how many runs diverged in each plot."""
+        curves = [curve for plot in self.plots for curve in plot.curves if curve.key == key]
         parts = []
-        means = np.concatenate([curve.mean for curve in found])
+        means = np.concatenate([curve.mean for curve in curves])
         if (below := means[means < self.range.floor]).size:
-            parts.append(below_axis(below))
-        if any(curve.diverged for curve in found):
-            listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in found)
-            one = f"{found[0].diverged} of {found[0].runs} runs diverged"
-            parts.append(one if len(found) == 1 else f"runs diverged, by panel: {listed}")
+            parts.append(f"below the axis, down to {format_number(below.min())}")
+        if any(curve.diverged for curve in curves):
+            listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in curves)
+            alone = f"{curves[0].diverged} of {curves[0].runs} runs diverged"
+            parts.append(alone if len(curves) == 1 else f"runs diverged, by panel: {listed}")
         return f"({'; '.join(parts)})" if parts else ""
 
     def data(self, anchor: str) -> dict[str, object]:
-        """Everything that the page's script draws."""
+        """Return what the page's script draws."""
         return {
             "id": anchor,
             "keys": self.keys,
@@ -120,12 +176,12 @@ class Chart:
             "xName": self.x_name,
             "yName": self.y_name,
             "plots": [
-                self._plot(plot, f"{anchor}-plot-{place}")
-                for place, plot in enumerate(self.plots, start=1)
+                self._plot_data(plot, f"{anchor}-plot-{number}")
+                for number, plot in enumerate(self.plots, start=1)
             ],
         }
 
-    def _plot(self, plot: Plot, anchor: str) -> dict[str, Any]:
+    def _plot_data(self, plot: Plot, anchor: str) -> dict[str, Any]:
         names = self.level_names
         return {
             "id": anchor,
@@ -138,7 +194,7 @@ class Chart:
             "breaks": list(plot.breaks),
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,
-                 "last": level.end_height, "text": shown_number(level.end_height),
+                 "last": level.end_height, "text": format_number(level.end_height),
                  "kind": names.index(level.name)}
                 for level in plot.levels
             ],
@@ -151,24 +207,29 @@ class Chart:
 
 
 def curve_of(key: str, runs: np.ndarray) -> Curve:
-    """A curve from the values of all runs, (runs, points)."""
-    known = finite_or_nan(runs)
-    diverged = int(np.isnan(known).any(axis=1).sum())
-    return Curve(key, *interval(known, level=0.95), len(known), diverged)
+    """Return a curve from the values of all runs, (runs, points)."""
+    values = finite_or_nan(runs)
+    diverged = int(np.isnan(values).any(axis=1).sum())
+    return Curve(key, *interval(values, level=0.95), len(values), diverged)
+
+
+def columns_for(plots: int) -> int:
+    """Return the columns of a grid of plots: at most three, and four as two by two."""
+    return 2 if plots == 4 else min(plots, COLUMNS)
 
 
 def chart_of(panels: Sequence[Panel]) -> Chart:
-    """The chart of some panels; what is the same under several interpretations is drawn once."""
-    panels = told_apart(panels)
-    ordered, columns = arranged(panels)
+    """Return the chart of panels; what is the same under several interpretations is drawn once."""
+    panels = merge_identical(panels)
+    ordered, columns = arrange(panels)
     plots = [_plot_of(panel, panels) for panel in ordered]
-    looked = any(panel.points is not None or panel.changes for panel in panels)
+    has_phases = any(panel.points is not None or panel.changes for panel in panels)
     names = (panels[0].counted, panels[0].quantity) if panels else ()
-    return Chart(plots, columns, *names, *(["next phase"] if looked else []))
+    return Chart(plots, columns, *names, *["next phase"] * has_phases)
 
 
 def palette_of(panels: Iterable[Panel]) -> Palette:
-    """One style for every agent in any of the panels; one without a name goes by its key."""
+    """Return one style for every agent of the panels; one without a label goes by its key."""
     names: dict[str, str] = {}
     for panel in panels:
         for agent in panel.curves:
@@ -178,38 +239,36 @@ def palette_of(panels: Iterable[Panel]) -> Palette:
 
 
 def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
-    begin, end = float(-panel.origin), panel.end
     return Plot(
         heading=panel_heading(panel, panels),
         x=panel.x,
-        end=end,
+        end=panel.end,
         curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
         breaks=panel.breaks,
         levels=_levels(panel) or list(panel.levels),
-        begin=begin,
+        begin=float(-panel.origin),
         x_name=panel.counted,
     )
 
 
 def _levels(panel: Panel) -> list[Level]:
-    """What acting ε-greedily on q* earns, and the best return with that ε where it is another."""
+    """Return the return of ε-greedy on q*, and that of the best ε-soft policy if it differs."""
     begin, end, optimum, best = -panel.origin, panel.end, panel.optimum, panel.best_soft
-    found = [Level(begin, end, optimum, "exact, ε-greedy on q*")] if math.isfinite(optimum) else []
-    differs = math.isfinite(best) and not best - optimum <= DIFFERENCE * (1.0 + abs(best))
-    return [*found, *([Level(begin, end, best, "exact, best ε-soft policy")] if differs else [])]
+    levels = [Level(begin, end, optimum, "exact, ε-greedy on q*")] if math.isfinite(optimum) else []
+    if math.isfinite(best) and not best - optimum <= DIFFERENCE * (1.0 + abs(best)):
+        levels.append(Level(begin, end, best, "exact, best ε-soft policy"))
+    return levels
 
 
-def told_apart(panels: Sequence[Panel]) -> list[Panel]:
-    """Merge interpretations with identical curves into one panel under all their names."""
-    interpretations: dict[str, list[Panel]] = {}
+def merge_identical(panels: Sequence[Panel]) -> list[Panel]:
+    """Keep the panels of identical interpretations once, under all their names."""
+    by_interpretation: dict[str, list[Panel]] = {}
     for panel in panels:
-        interpretations.setdefault(panel.interpretation, []).append(panel)
+        by_interpretation.setdefault(panel.interpretation, []).append(panel)
     names: dict[str, list[str]] = {}
-    for interpretation, own in interpretations.items():
-        same = next(
-            (first for first in names if _alike(interpretations[first], own)), interpretation
-        )
-        names.setdefault(same, []).append(interpretation)
+    for name, group in by_interpretation.items():
+        same = next((n for n in names if _are_alike(by_interpretation[n], group)), name)
+        names.setdefault(same, []).append(name)
     return [
         replace(panel, interpretation=" and ".join(names[panel.interpretation]))
         for panel in panels
@@ -217,40 +276,38 @@ def told_apart(panels: Sequence[Panel]) -> list[Panel]:
     ]
 
 
-def _alike(panels: Sequence[Panel], others: Sequence[Panel]) -> bool:
-    """Whether they show the same agents with the same curves."""
+def _are_alike(panels: Sequence[Panel], others: Sequence[Panel]) -> bool:
+    """True if they show the same agents with the same curves."""
     return len(panels) == len(others) and all(
-        one.title == other.title
-        and one.panel == other.panel
-        and one.curves.keys() == other.curves.keys()
+        (panel.title, panel.panel) == (other.title, other.panel)
+        and panel.curves.keys() == other.curves.keys()
         and all(
             np.array_equal(curve, other.curves[agent], equal_nan=True)
-            for agent, curve in one.curves.items()
+            for agent, curve in panel.curves.items()
         )
-        for one, other in zip(panels, others, strict=True)
+        for panel, other in zip(panels, others, strict=True)
     )
 
 
-def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
-    """The panels in drawing order and the number of columns: one row, or one row an interpretation.
+def arrange(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
+    """Return the panels in drawing order and the number of columns.
 
-    >>> arranged([])
+    Up to three panels make one row, more make one row per interpretation if those are alike.
+
+    >>> arrange([])
     ([], 0)
     """
     if len(panels) <= COLUMNS:
         return list(panels), len(panels)
-    interpretations = list(dict.fromkeys(panel.interpretation for panel in panels))
-    rows = [
-        [panel for panel in panels if panel.interpretation == interpretation]
-        for interpretation in interpretations
-    ]
+    names = list(dict.fromkeys(panel.interpretation for panel in panels))
+    rows = [[panel for panel in panels if panel.interpretation == name] for name in names]
     longest = max(len(row) for row in rows)
-    aligned = all(len(row) == longest for row in rows) and 1 < longest <= COLUMNS
-    return [panel for row in rows for panel in row], longest if aligned else COLUMNS
+    is_aligned = all(len(row) == longest for row in rows) and 1 < longest <= COLUMNS
+    return [panel for row in rows for panel in row], longest if is_aligned else COLUMNS
 
 
 def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
-    """Return a panel's name, and its interpretation where panels differ in it."""
+    """Return the name of a panel, and its interpretation where panels differ in it."""
     name = panel.title or panel.panel
     parts = [name] if name and name != panel.figure else []
     if len({other.interpretation for other in panels}) > 1:

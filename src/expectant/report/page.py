@@ -15,9 +15,15 @@ import numpy as np
 
 from expectant.core.errors import require_extra
 from expectant.core.files import write_text
+from expectant.report.formatting import (
+    figure_name,
+    format_number,
+    format_percent,
+    format_two_digits,
+    slug,
+)
 from expectant.report.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
 from expectant.report.sections import BADGES, UNKNOWN, Curves, Glance, Header, Section
-from expectant.report.wording import figure_name, share, shown_number, slug, two_digits
 
 SCRIPTS = ("plots.js", "trials.js")
 OTHER_CLAIMS = "other-claims"
@@ -102,7 +108,7 @@ def _environment() -> Any:
     # Compact; a NaN would not be JSON.
     look = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     found.policies["json.dumps_kwargs"] = look
-    for show in (shown_number, two_digits, share, figure_name):
+    for show in (format_number, format_two_digits, format_percent, figure_name):
         found.filters[show.__name__] = show
     found.globals |= {"badges": BADGES, "unknown_badge": UNKNOWN, "other_claims": OTHER_CLAIMS}
     return found

@@ -1,7 +1,7 @@
-"""How each agent looks: one colour, dash pattern, marker and name, on a page and in its figures.
+"""The style of each agent, on the page and in figures: colour, dash pattern, marker and name.
 
-The colours are those of Okabe and Ito (2008), told apart by people with any colour vision; dashes
-and markers differ as well, so that a figure printed in grey can still be read.
+The colours are those of Okabe and Ito (2008), which people with any colour vision distinguish;
+dashes and markers differ as well, for prints in grey.
 """
 
 from __future__ import annotations
@@ -14,23 +14,13 @@ OPTIMUM_COLOUR = "#555555"
 SWITCH_COLOUR = "#9a9a9a"
 BAND_OPACITY = 0.18
 
-# Matplotlib's letters for shapes, to the names that plotly has for them.
-SYMBOLS = {
-    "o": "circle",
-    "s": "square",
-    "^": "triangle-up",
-    "D": "diamond",
-    "v": "triangle-down",
-    "X": "x",
-    "P": "cross",
-    "<": "triangle-left",
-    ">": "triangle-right",
-}
+# Markers: matplotlib's letters and plotly's names.
+SYMBOLS = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down",
+           "X": "x", "P": "cross", "<": "triangle-left", ">": "triangle-right"}  # fmt: skip
 
 
 class Appearance(NamedTuple):
-    """``colour`` is hexadecimal, ``dash`` is on, off, … in line widths (empty: solid), ``marker``
-    is matplotlib's letter for a shape."""
+    """A hexadecimal colour, dashes as on, off, … in line widths (empty: solid), and a marker."""
 
     colour: str
     dash: tuple[float, ...]
@@ -64,19 +54,15 @@ BACKUPS = {
 }
 COLOURS = ("#332288", "#44AA99", "#882255", "#999933", "#56B4E9", "#AA4499", "#661100")
 DASHES: tuple[tuple[float, ...], ...] = (
-    (2.5, 1.0),
-    (5.0, 2.5),
-    (3.0, 1.0, 1.0, 1.0),
-    (10.0, 2.0, 4.0, 2.0),
-    (7.0, 3.0),
-)
+    (2.5, 1.0), (5.0, 2.5), (3.0, 1.0, 1.0, 1.0), (10.0, 2.0, 4.0, 2.0), (7.0, 3.0),
+)  # fmt: skip
 MARKERS = tuple(SYMBOLS)
 Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
 class Style:
-    """The name and the look of one agent."""
+    """The name and the appearance of one agent."""
 
     name: str
     colour: str
@@ -89,36 +75,33 @@ class Style:
         return SYMBOLS[self.marker]
 
     def dashes(self, width: float) -> str:
-        """The dash pattern of a line so many pixels wide, as plotly and SVG read it."""
+        """Return the dashes of a line ``width`` pixels wide for plotly and SVG."""
         return ",".join(f"{part * width:g}px" for part in self.dash) or "solid"
 
 
 class Palette(dict[str, Style]):
-    """A style for every key in ``names``, which maps keys to the names that people read.
+    """A style for every key in ``names``, which maps keys to labels.
 
-    Agents that are known have their own look on every page, and so have backup distributions where
-    that is not taken; the others are given looks that are not taken, in their order.
+    The paper's agents have the same style on every page, and so have backup distributions unless
+    an agent has their colour; the others get unused colours, dashes and markers, in their order.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        looks = {key: AGENTS[key] for key in names if key in AGENTS}
-        taken = {look.colour for look in looks.values()}
-        looks |= {
-            key: look for key, look in BACKUPS.items() if key in names and look.colour not in taken
-        }
-        for number, key in enumerate([key for key in names if key not in looks]):
-            looks[key] = _free_look(list(looks.values()), number)
-        super().__init__({key: Style(name, *looks[key]) for key, name in names.items()})
+        fixed = {key: AGENTS[key] for key in names if key in AGENTS}
+        used_colours = {appearance.colour for appearance in fixed.values()}
+        for key, appearance in BACKUPS.items():
+            if key in names and appearance.colour not in used_colours:
+                fixed[key] = appearance
+        for number, key in enumerate([key for key in names if key not in fixed]):
+            colours, dashes, markers = zip(*fixed.values(), strict=True) if fixed else ((), (), ())
+            fixed[key] = Appearance(
+                _unused(COLOURS, colours, number),
+                _unused(DASHES, dashes, number),
+                _unused(MARKERS, markers, number),
+            )
+        super().__init__({key: Style(name, *fixed[key]) for key, name in names.items()})
 
 
-def _free_look(taken: Sequence[Appearance], number: int) -> Appearance:
-    """A colour, a dash and a marker that nobody has; where all are taken, the next in turn."""
-    return Appearance(
-        _free(COLOURS, [look.colour for look in taken], number),
-        _free(DASHES, [look.dash for look in taken], number),
-        _free(MARKERS, [look.marker for look in taken], number),
-    )
-
-
-def _free(parts: Sequence[Part], taken: Sequence[Part], number: int) -> Part:
-    return next((part for part in parts if part not in taken), parts[number % len(parts)])
+def _unused(choices: Sequence[Part], used: Sequence[Part], number: int) -> Part:
+    """Return the first unused choice, or the next in turn."""
+    return next((part for part in choices if part not in used), choices[number % len(choices)])

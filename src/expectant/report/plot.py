@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from expectant.analysis.panel import Level
 from expectant.core.config import snake_case
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
+from expectant.exact.dynamic_programming import (
+    epsilon_greedy_policy,
+    optimal_policy,
+    policy_values,
+    start_return,
+)
 from expectant.report.chart import Chart, Curve, Plot
-from expectant.report.curve_figures import chart_figure
-from expectant.report.figure import own_settings, rendered
+from expectant.report.figure import chart_figure, render, use_style
+from expectant.report.formatting import agent_names
 from expectant.report.palette import AGENTS, Palette
-from expectant.report.references import common_optimum, common_switch
-from expectant.report.wording import names_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +37,9 @@ EPISODE_NAMES = ("episode", "return per episode")  # of the two axes
 STEP_NAMES = ("step", "reward per step")
 LABEL_LETTERS = 60  # in a line of the legend
 MOST_BINS = 80  # of episodes
-MOST_POINTS = 100  # of a budget of steps, whose bins are there already
+MOST_POINTS = 100  # of a budget of steps, which is binned already
+MOST_STATES = 2_000  # of an MDP that is solved only to draw a line
+SAME = 1e-9
 
 
 def plot(
@@ -49,31 +56,33 @@ def plot(
     target = None if path is None else Path(path)
     if target is not None and target.suffix.lower() not in KINDS:
         raise ValueError(f"plot: path must end in .png, .svg or .pdf, got {os.fspath(target)!r}")
-    named = _named(results)
+    by_name = _results_by_name(results)
     require_extra("drawing", "report")
-    chart, palette = chart_of_results(named), palette_of_results(named)
-    with own_settings():
-        figure = chart_figure(chart, title_of(list(named.values())), palette)
+    keys = style_keys(by_name)
+    palette = Palette({key: _label(name) for name, key in keys.items()})
+    with use_style():
+        title = title_of(list(by_name.values()))
+        figure = chart_figure(chart_of_results(by_name), title, palette)
         if target is not None:
-            write_bytes(target, rendered(figure, target.suffix[1:].lower()))
+            write_bytes(target, render(figure, target.suffix[1:].lower()))
     return figure
 
 
-def _named(results: Any) -> dict[str, Result]:
-    """The results by name, checked: all over episodes, or all over steps."""
+def _results_by_name(results: Any) -> dict[str, Result]:
+    """Return the results by name, all over episodes or all over steps."""
     if isinstance(results, Mapping):
-        named = {str(name): result for name, result in results.items()}
+        by_name = {str(name): result for name, result in results.items()}
     else:
         listed = list(results) if isinstance(results, Sequence) else [results]
         agents = [getattr(result, "agent", None) for result in listed]
-        named = dict(zip(names_of(agents), listed, strict=True))
-    wrong = [result for result in named.values() if not _is_result(result)]
-    if wrong or not named:
+        by_name = dict(zip(agent_names(agents), listed, strict=True))
+    wrong = [result for result in by_name.values() if not _is_result(result)]
+    if wrong or not by_name:
         got = repr(wrong[0]) if wrong else "none"
         raise ValueError(f"plot: results must be results of ex.run, at least one, got {got}")
-    if len({result.steps is None for result in named.values()}) > 1:
+    if len({result.steps is None for result in by_name.values()}) > 1:
         raise ValueError("plot: results must all be over episodes or all over steps, got both")
-    return named
+    return by_name
 
 
 def _is_result(result: Any) -> bool:
@@ -81,46 +90,35 @@ def _is_result(result: Any) -> bool:
 
 
 def chart_of_results(results: Mapping[str, Result]) -> Chart:
-    """One plot of results, all over episodes or all over steps, each under its key."""
+    """Return one plot of results, all over episodes or all over steps."""
     some = list(results.values())
-    switch, optimum = common_switch(some), common_optimum(some)
+    optimum, keys = common_optimum(some), style_keys(results)
     longest = max(result.steps or result.returns.shape[1] for result in some)
-    keys = keys_of(results)
     curves = curves_of({keys[name]: result for name, result in results.items()})
     best = f"exact, ε-greedy on q*, ε = {optimum.epsilon:g}"
-    levels = [Level(0, longest, optimum.value, best)] if optimum.known else []
-    breaks = shown_switches(longest, switch)
+    levels = [Level(0, longest, optimum.value, best)] if optimum.is_known else []
+    breaks = visible_switches(longest, common_switch(some))
     x = max((curve.x for curve in curves if curve.x is not None), key=len)
     names = EPISODE_NAMES if some[0].steps is None else STEP_NAMES
     return Chart([Plot("", x, longest, curves, breaks, levels)], 1, *names, break_name="switch")
 
 
-def palette_of_results(results: Mapping[str, Result]) -> Palette:
-    """One style for every result, with its name."""
-    return Palette({key: _label(name) for name, key in keys_of(results).items()})
-
-
 def title_of(results: Sequence[Result]) -> str:
-    """Where the results are from, and how many runs they are of, if that is the same for all."""
-    kinds = {result.domain.display_name for result in results}
-    runs = {
-        f"{result.diverged.size:,} run" + "s" * (result.diverged.size > 1) for result in results
-    }
-    return ", ".join(fact for facts in (kinds, runs) if len(facts) == 1 for fact in facts)
+    """Return domain and number of runs, each if it is the same for all."""
+    domains = {result.domain.called for result in results}
+    runs = {f"{n:,} run{'s' * (n > 1)}" for n in (result.diverged.size for result in results)}
+    return ", ".join(fact for facts in (domains, runs) if len(facts) == 1 for fact in facts)
 
 
-def keys_of(results: Mapping[str, Result]) -> dict[str, str]:
-    """By which key each result has its style: agents that are known look as they do on pages.
-
-    Where that does not tell all of them apart, they go by their names.
-    """
+def style_keys(results: Mapping[str, Result]) -> dict[str, str]:
+    """Return the style key of every result: its kind of agent if those differ, else its name."""
     kinds = [snake_case(type(result.agent).__name__) for result in results.values()]
-    told = len(set(kinds)) == len(kinds) and all(kind in AGENTS for kind in kinds)
-    return dict(zip(results, kinds if told else results, strict=True))
+    is_unique = len(set(kinds)) == len(kinds) and all(kind in AGENTS for kind in kinds)
+    return dict(zip(results, kinds if is_unique else results, strict=True))
 
 
 def _label(name: str) -> str:
-    # matplotlib takes a label that begins with an underscore for none
+    # matplotlib hides labels that begin with an underscore
     label = textwrap.fill(name, LABEL_LETTERS) or "(no name)"
     return f"\u200b{label}" if label.startswith("_") else label
 
@@ -130,55 +128,100 @@ def _label(name: str) -> str:
 
 def curves_of(results: Mapping[str, Result]) -> list[Curve]:
     """Average every result in bins, the same for all."""
-    if any(result.steps is not None for result in results.values()):
-        return [_over_steps(name, result) for name, result in results.items()]
-    size = bin_size(max(result.returns.shape[1] for result in results.values()))
-    return [_over_episodes(name, result, size) for name, result in results.items()]
+    longest = max(result.returns.shape[1] for result in results.values())
+    curves = []
+    for key, result in results.items():
+        if result.steps is None:
+            values, bin_lengths = result.returns, np.ones(result.returns.shape[1])
+            together = bin_size(longest)
+        else:
+            values, bin_lengths = result.rewards, result.bin_lengths
+            together = -(-values.shape[1] // MOST_POINTS)
+        curves.append(_curve(key, result, finite_or_nan(values), bin_lengths, together))
+    return curves
+
+
+def _curve(key: str, result: Result, values: np.ndarray, sizes: np.ndarray, together: int) -> Curve:
+    """Average values (runs, n), of so many episodes or steps each, some ``together``."""
+    starts = np.arange(0, values.shape[1], together)
+    totals = np.add.reduceat(sizes, starts)
+    means = np.add.reduceat(values * sizes, starts, axis=1) / totals
+    mean, low, high = interval(means)
+    if values.shape[0] == 1:  # has no interval
+        low = high = np.full(mean.shape, np.nan)
+    ends = np.cumsum(totals)
+    diverged = int(result.diverged.sum())
+    return Curve(key, mean, low, high, values.shape[0], diverged, ends - totals / 2)
 
 
 def bin_size(episodes: int) -> int:
-    """The smallest of 1, 2, 5, 10, 20, … episodes that leaves no more than ``MOST_BINS`` bins.
+    """Return the smallest of 1, 2, 5, 10, 20, … episodes that makes at most ``MOST_BINS`` bins.
 
     >>> bin_size(80), bin_size(81), bin_size(2_000)
     (1, 2, 50)
     """
-    needed, scale = -(-episodes // MOST_BINS), 1
-    while True:
-        for size in (scale, 2 * scale, 5 * scale):
-            if size >= needed:
-                return size
-        scale *= 10
+    sizes = (digit * 10**exponent for exponent in range(20) for digit in (1, 2, 5))
+    return next(size for size in sizes if size * MOST_BINS >= episodes)
 
 
-def shown_switches(episodes: int, switch_every: int | None) -> list[int]:
-    """The episodes before which a switch can be seen: none, if phases are shorter than bins."""
+# ------------------------------------------------------------------------------------ references
+
+
+def visible_switches(episodes: int, switch_every: int | None) -> list[int]:
+    """Return the episodes before switches; none if phases are shorter than bins."""
     if switch_every is None or switch_every < bin_size(episodes):
         return []
     return list(range(switch_every, episodes, switch_every))
 
 
-def _over_episodes(name: str, result: Result, size: int) -> Curve:
-    episodes = result.returns.shape[1]
-    starts = np.arange(0, episodes, size)
-    return _curve(name, result, finite_or_nan(result.returns), np.ones(episodes), starts)
+def common_switch(results: Sequence[Result]) -> int | None:
+    """Return the episodes between switches, if they are the same for all results over episodes."""
+    intervals = {result.domain.switch_every for result in results}
+    return intervals.pop() if len(intervals) == 1 and _are_over_episodes(results) else None
 
 
-def _over_steps(name: str, result: Result) -> Curve:
-    bins = result.rewards.shape[1]
-    together = -(-bins // MOST_POINTS)
-    starts = np.arange(0, bins, together)
-    return _curve(name, result, finite_or_nan(result.rewards), result.bin_lengths, starts)
+class Optimum(NamedTuple):
+    """The exact return of acting ε-greedily on optimal values; NaN if unknown."""
+
+    value: float
+    epsilon: float
+
+    @property
+    def is_known(self) -> bool:
+        return math.isfinite(self.value)
 
 
-def _curve(
-    name: str, result: Result, values: np.ndarray, sizes: np.ndarray, starts: np.ndarray
-) -> Curve:
-    """The means of values (runs, n), each for so many episodes or steps, from start to start."""
-    totals = np.add.reduceat(sizes, starts)
-    means = np.add.reduceat(values * sizes, starts, axis=1) / totals
-    mean, low, high = interval(means)
-    if values.shape[0] == 1:  # which is no certainty
-        low = high = np.full(mean.shape, np.nan)
-    ends = np.cumsum(totals)
-    diverged = int(result.diverged.sum())
-    return Curve(name, mean, low, high, values.shape[0], diverged, ends - totals / 2)
+UNKNOWN = Optimum(math.nan, math.nan)
+
+
+def common_optimum(results: Sequence[Result]) -> Optimum:
+    """Return the optimum of all results, for the largest ε of the agents.
+
+    Unknown if domains differ or are not finite MDPs, if the optimum differs between phases, if
+    agents discount differently, and over steps.
+    """
+    domain, agents = results[0].domain, [result.agent for result in results]
+    is_shared = all(result.domain == domain for result in results)
+    mdp = domain.mdp() if is_shared and _are_over_episodes(results) else None
+    if mdp is None or mdp.endless or mdp.states > MOST_STATES:
+        return UNKNOWN
+    discounts = {float(getattr(agent, "discount", math.nan)) for agent in agents}
+    discount = discounts.pop()
+    epsilon = max(float(getattr(agent, "epsilon", math.nan)) for agent in agents)
+    if discounts or math.isnan(discount) or math.isnan(epsilon):
+        return UNKNOWN
+    try:
+        values = [_undiscounted(mdp, epsilon, discount, phase) for phase in range(mdp.phases)]
+    except ValueError:  # a policy that never ends
+        return UNKNOWN
+    return Optimum(values[0], epsilon) if max(values) - min(values) < SAME else UNKNOWN
+
+
+def _are_over_episodes(results: Sequence[Result]) -> bool:
+    return all(result.steps is None for result in results)
+
+
+def _undiscounted(mdp: Any, epsilon: float, discount: float, phase: int) -> float:
+    """Return the sum of rewards, which is what runs record whatever the agent's discount."""
+    policy = epsilon_greedy_policy(optimal_policy(mdp, discount=discount, phase=phase), epsilon)
+    return start_return(mdp, policy_values(mdp, policy, phase=phase))

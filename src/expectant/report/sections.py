@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from expectant.report.chart import Chart
-from expectant.report.wording import figure_name, slug, two_digits
+from expectant.report.formatting import figure_name, format_two_digits, slug
 
 Rows = Sequence[tuple[str, object]]
 Verdict = Mapping[str, Any]
@@ -225,4 +225,4 @@ class Adaptation(Section):
 
     @staticmethod
     def every_run(row: Mapping[str, Any]) -> str:
-        return ", ".join(map(two_digits, row["adaptation_by_seed"]))
+        return ", ".join(map(format_two_digits, row["adaptation_by_seed"]))

@@ -12,18 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from expectant.report.chart import Chart, Curve, Plot
+from expectant.report.chart import Chart, Curve, Plot, colour_floor, value_range
 from expectant.report.figure import columns_for
-from expectant.report.palette import Palette
-from expectant.report.ranges import colour_floor, value_range
-from expectant.report.sections import Section
-from expectant.report.wording import (
+from expectant.report.formatting import (
     EDGE_NOTE,
-    setting_in_words,
-    setting_name,
-    shown_interval,
-    shown_number,
+    format_interval,
+    format_number,
+    format_setting,
+    parameter_name,
 )
+from expectant.report.palette import Palette
+from expectant.report.sections import Section
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +53,13 @@ def sensitivity_chart(lines: Sequence[Sensitivity], metric: str) -> Chart:
         own = [line for line in lines if line.setting == setting]
         values = list(dict.fromkeys(value for line in own for value in line.values))
         scale = axis_scale(values)
-        ticks = [] if scale else [shown_number(value) for value in values]
+        ticks = [] if scale else [format_number(value) for value in values]
         curves = []
         for line in own:
             x = np.array(line.values if scale else [values.index(v) for v in line.values], float)
             mean, low, high = line.envelope.T
             curves.append(Curve(line.agent, mean, low, high, runs=0, diverged=0, x=x))
-        name = setting_name(setting)
+        name = parameter_name(setting)
         shared = {"x_name": name, "scale": scale or "linear", "ticks": ticks}
         plots.append(Plot("", curves[0].x, 0.0, curves, **shared))  # type: ignore[arg-type]
     best = [height for line in lines for height in line.best]
@@ -116,8 +115,8 @@ class HeatMap:
         return {
             "first": self.first.removeprefix("agent."),
             "second": self.second.removeprefix("agent."),
-            "firstValues": [shown_number(value) for value in self.first_values],
-            "secondValues": [shown_number(value) for value in self.second_values],
+            "firstValues": [format_number(value) for value in self.first_values],
+            "secondValues": [format_number(value) for value in self.second_values],
             "means": self.means.T,
             "trials": None if self.trials is None else self.trials.T,
             "lowest": self.lowest,
@@ -190,7 +189,7 @@ class SweepSection(Section):
         """The best setting in words."""
         if choice["best"] is None:
             return "none: every setting diverged" if choice["tried"] else "none finished yet"
-        return setting_in_words(choice["settings"], choice["at_edge"]) or choice["best"]
+        return format_setting(choice["settings"], choice["at_edge"]) or choice["best"]
 
     @staticmethod
     def score(score: Mapping[str, Any] | None) -> str:
@@ -199,8 +198,8 @@ class SweepSection(Section):
             return "–"
         if score["diverged"]:
             return f"{score['diverged']} of {score['runs']} runs diverged"
-        between = shown_interval(score["low"], score["high"])
-        mean = shown_number(score["mean"]) + (f" ({between})" if between else "")
+        between = format_interval(score["low"], score["high"])
+        mean = format_number(score["mean"]) + (f" ({between})" if between else "")
         return f"{mean}, {score['runs']} runs"
 
     def data(self, anchor: str) -> dict[str, Any] | None:

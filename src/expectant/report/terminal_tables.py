@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import interval
-from expectant.report.wording import shown_interval, shown_number, two_digits
+from expectant.report.formatting import format_interval, format_number, format_two_digits
 
 WIDTH = 100  # where the output is not a terminal
 COLOURS = {
@@ -106,15 +106,16 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
             table.add_row(
                 *[escape(panel.panel)] * has_names, escape(panel.labels[agent]),
                 str(curve.shape[0]), str(np.isnan(curve).any(axis=1).sum()),
-                _estimate(curve), _estimate(late), shown_number(panel.optimum),
-                shown_number(round(times.get((panel.panel, agent), math.nan), 0)),
+                _estimate(curve), _estimate(late), format_number(panel.optimum),
+                format_number(round(times.get((panel.panel, agent), math.nan), 0)),
             )  # fmt: skip
     return table
 
 
 def _estimate(runs: np.ndarray) -> str:
     mean, low, high = interval(runs.mean(axis=1))
-    return "diverged" if math.isnan(mean) else f"{shown_number(mean)} ({shown_interval(low, high)})"
+    text = f"{format_number(mean)} ({format_interval(low, high)})"
+    return "diverged" if math.isnan(mean) else text
 
 
 def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -126,10 +127,10 @@ def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
     )
     for row in rows:
         reason = f" ({row['why']})" if row["why"] else ""
-        low, high = (two_digits(row[f"adaptation_{end}"]) for end in ("low", "high"))
-        adapted = f"{row['adapted_seeds']} of {len(row['phase2'])}"
+        keys = ("P1", "adaptation", "adaptation_low", "adaptation_high")
+        first, mean, low, high = (format_two_digits(row[key]) for key in keys)
         table.add_row(
-            row["agent"], row["backups"], _coloured(row["verdict"]) + reason, two_digits(row["P1"]),
-            two_digits(row["adaptation"]), f"{low} to {high}", adapted,
+            row["agent"], row["backups"], _coloured(row["verdict"]) + reason, first, mean,
+            f"{low} to {high}", f"{row['adapted_seeds']} of {len(row['phase2'])}",
         )  # fmt: skip
     return table

@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from expectant.core.config import KINDS, suggest_name
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
@@ -20,7 +22,7 @@ from expectant.report.watch_recording import Recording, record
 
 SUFFIXES = (".gif", ".mp4", ".html")
 FPS, DOTS = 8, 110  # frames per second, dots per inch
-AT_CHANGE, AT_END = 4, 8  # how often the frames before a change and at the end are repeated
+AT_CHANGE, AT_END = 4, 8  # repeats of the frames before a change and at the end
 MOST_MEGABYTES = 200  # of pictures in a page
 # The player's buttons without matplotlib's icon font, which would need a network.
 SYMBOLS = {"minus": "−", "plus": "+", "play": "▶", "pause": "❚❚", "step-forward": "▷|",
@@ -54,7 +56,7 @@ def watch(
 ) -> Path:
     """Write an animation of one run to ``path``: a .gif, an .mp4 or an .html page with a player.
 
-    All else is as in :func:`expectant.report.watch_recording.record`. Returns the path.
+    Everything else as in :func:`expectant.report.watch_recording.record`. Returns the path.
     """
     require_extra("watch", "report")
     from matplotlib.animation import FFMpegWriter
@@ -78,26 +80,26 @@ def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Pat
     import matplotlib
     from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter, PillowWriter
 
-    from expectant.report.figure import own_settings
+    from expectant.report.figure import use_style
     from expectant.report.watch_panels import draw_recording
 
     is_page = path.suffix == ".html"
-    shown = list(recording.frames)
+    frames = list(recording.frames)
     if not is_page:  # pause right before each change and at the end
-        paused = {*recording.changes}
-        times = [AT_CHANGE if recording.time(frame) in paused else 1 for frame in shown]
-        shown = [frame for frame, count in zip(shown, times, strict=True) for _ in range(count)]
-        shown += shown[-1:] * AT_END
+        at_change = [recording.time(frame) in recording.changes for frame in frames]
+        repeats = np.where(at_change, AT_CHANGE, 1)
+        repeats[-1] += AT_END
+        frames = [frame for frame, n in zip(frames, repeats, strict=True) for _ in range(n)]
     writer: Any = {".gif": PillowWriter, ".mp4": FFMpegWriter, ".html": HTMLWriter}[path.suffix]
     more = {"embed_frames": True, "default_mode": "once"} if is_page else {}
-    with tempfile.TemporaryDirectory() as folder, own_settings():
+    with tempfile.TemporaryDirectory() as folder, use_style():
         matplotlib.rcParams["animation.embed_limit"] = MOST_MEGABYTES
         figure, update = draw_recording(recording)
-        animation = FuncAnimation(figure, update, shown, init_func=lambda: [], blit=False)
+        animation = FuncAnimation(figure, update, frames, init_func=lambda: [], blit=False)
         target = Path(folder, f"film{path.suffix}")
         animation.save(
             target, writer(fps=FPS, **more), dpi=DOTS,
-            progress_callback=lambda number, total: tell((number + 1) / len(shown)),
+            progress_callback=lambda number, total: tell((number + 1) / len(frames)),
         )  # fmt: skip
         content = target.read_bytes()
     if is_page:
@@ -108,7 +110,7 @@ def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Pat
 
 
 class Scene(NamedTuple):
-    """What is watched, and for how long: one of ``episodes`` and ``steps`` is None."""
+    """A run to watch; one of ``episodes`` and ``steps`` is None."""
 
     domain: Domain
     features: Features
@@ -119,10 +121,7 @@ class Scene(NamedTuple):
 
 
 def find_scene(domain: str, agent: str | None = None) -> Scene:
-    """Return a domain and an agent by name, with their defaults, or a trial of a spec (FILE.toml).
-
-    Of a spec it is the first trial, or the first of the agent that is named.
-    """
+    """Return a domain and an agent by name, or the first trial (of an agent) of a FILE.toml."""
     if not domain.endswith(".toml"):
         world = Corridor(switch_every=500) if domain == "corridor" else _make(domain, Domain)
         features: Features = Tiles(8, 8) if world.states is None else OneHot()
@@ -144,7 +143,7 @@ def find_scene(domain: str, agent: str | None = None) -> Scene:
 
 def _make(name: str, base: type) -> Any:
     """Return a domain or an agent with its defaults."""
-    known = sorted(kind for kind, found in KINDS.items() if issubclass(found, base))
-    if name not in known:
-        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + suggest_name(name, known))
+    kinds = sorted(kind for kind, component in KINDS.items() if issubclass(component, base))
+    if name not in kinds:
+        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + suggest_name(name, kinds))
     return KINDS[name]()

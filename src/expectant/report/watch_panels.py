@@ -1,4 +1,4 @@
-"""The panels of an animation. Each is drawn once and returns a function that shows a frame in it.
+"""The panels of an animation; each is drawn once and returns a function that shows a frame.
 
 Colour scales and axes are the same in all frames, so that frames can be compared.
 """
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from expectant.report.chart import value_range
 from expectant.report.figure import new_figure
 from expectant.report.palette import SWITCH_COLOUR
-from expectant.report.ranges import value_range
 from expectant.report.watch_recording import GRID, PLANE, ROW, UNDECIDED, Frame, Layout, Recording
 
 Update = Callable[[Frame], Any]
@@ -48,8 +48,8 @@ def draw_recording(recording: Recording) -> tuple[Any, Update]:
 
     def update(frame: Frame) -> None:
         title.set_text(f"{recording.title}\n{recording.caption(frame)}")
-        for each in updates:
-            each(frame)
+        for update_panel in updates:
+            update_panel(frame)
 
     update(recording.frames[-1])
     figure.draw_without_rendering()  # lay out once, not in every frame
@@ -57,17 +57,12 @@ def draw_recording(recording: Recording) -> tuple[Any, Update]:
     return figure, update
 
 
-# ---------------------------------------------------------------------------------------- panels
-
-
 def draw_values(axes: Any, recording: Recording) -> list[Update]:
     """Draw the values; in cells also the greedy actions."""
-    updates = [_draw_numbers(axes, recording, lambda frame: frame.values)]
-    if recording.layout.kind == PLANE:
-        axes.set_title("values")
-        return updates
-    axes.set_title("values and greedy actions")
-    return [*updates, _draw_choices(axes, recording.layout)]
+    is_plane = recording.layout.kind == PLANE
+    values = _draw_numbers(axes, recording, lambda frame: frame.values)
+    axes.set_title("values" if is_plane else "values and greedy actions")
+    return [values] if is_plane else [values, _draw_choices(axes, recording.layout)]
 
 
 def draw_policy(axes: Any, recording: Recording) -> list[Update]:
@@ -127,19 +122,16 @@ def smooth(curve: np.ndarray) -> np.ndarray:
     return (sums[ends] - sums[starts]) / (ends - starts)
 
 
-# --------------------------------------------------------------------------- bars, images, arrows
-
-
 def _draw_numbers(axes: Any, recording: Recording, numbers: Numbers) -> Update:
     """Draw one number per state: bars for a row of cells, colours otherwise.
 
-    The scale spans nearly all finite numbers in the frames before each change and at the end;
-    frames in between may be far off, such as initial values that are high.
+    The scale spans the frames before each change and the last one: others, such as the first
+    with optimistic initial values, may be far off.
     """
     layout, (*earlier, last) = recording.layout, recording.frames
-    settled = [frame for frame in earlier if recording.time(frame) in recording.changes]
-    together = np.concatenate([numbers(frame).ravel() for frame in [*settled, last]])
-    finite = together[np.isfinite(together)]
+    converged = [frame for frame in earlier if recording.time(frame) in recording.changes]
+    values = np.concatenate([numbers(frame).ravel() for frame in [*converged, last]])
+    finite = values[np.isfinite(values)]
     low, high = np.percentile(finite, ROBUST).tolist() if finite.size else (0.0, 1.0)
     scale = (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
     if layout.kind == ROW:
@@ -183,7 +175,7 @@ def _draw_image(axes: Any, layout: Layout, scale: tuple[float, float], colours: 
 
 
 def _ends(middles: np.ndarray) -> tuple[float, float]:
-    """Where the first cell begins and the last one ends."""
+    """Return the outer edges of the first and the last cell."""
     half = float(middles[1] - middles[0]) / 2 if middles.size > 1 else 0.5
     return middles[0] - half, middles[-1] + half
 
@@ -199,7 +191,7 @@ def _label(axes: Any, layout: Layout) -> None:
 
 
 def _height(axes: Any, layout: Layout, y: Any) -> Any:
-    """Where marks are drawn along the vertical axis: in the cells, or below the bars."""
+    """Return the vertical position of marks: in the cells, or below the bars of a row."""
     low, high = axes.get_ylim()
     return y if layout.kind != ROW else 0.0 * np.asarray(y) + low + 0.1 * (high - low)
 
@@ -223,10 +215,9 @@ def _draw_choices(axes: Any, layout: Layout) -> Update:
 
 
 def _draw_displacements(axes: Any, recording: Recording) -> Update:
-    """Draw where the model expects the greedy actions to lead.
+    """Draw the model's expected displacements under the greedy actions.
 
-    In a plane arrows stand at some points only, and the longest of the last frame is stretched to
-    the distance between two of them.
+    A plane has arrows at some points only, the longest of the last frame as long as their distance.
     """
     layout, points = recording.layout, recording.layout.points
     shown, unit, stretch = np.arange(len(points)), np.ones(points.shape[1]), SHORTER
@@ -248,9 +239,9 @@ def _draw_displacements(axes: Any, recording: Recording) -> Update:
 def _draw_arrows(axes: Any, layout: Layout, shifts: Numbers, shown: Any = slice(None)) -> Update:
     """Draw arrows in the units of the axes; those of length 0 are drawn as dots."""
     points, is_plane = layout.points[shown], layout.kind == PLANE
-    nowhere = np.zeros(len(points))
+    zeros = np.zeros(len(points))
     arrows = axes.quiver(
-        points[:, 0], _height(axes, layout, points[:, -1]), nowhere, nowhere,
+        points[:, 0], _height(axes, layout, points[:, -1]), zeros, zeros,
         angles="xy", scale_units="xy", scale=1.0, pivot="tail" if is_plane else "middle",
         units="width" if is_plane else "x", width=0.006 if is_plane else 0.07,
         color=ARROW_COLOUR if layout.kind == ROW else "white",

@@ -1,7 +1,7 @@
-"""One run, stopped at many moments to record what the agent knows.
+"""Record values, policy and model of an agent at many moments of one run.
 
-Shape letters: n states that are looked at, m components of an observation, A actions, c points of
-the learning curve; g is 1 for states in a row, 2 for states in a grid or a plane.
+Shape letters: n probed states, m components of an observation, c points of the learning curve;
+g is 1 for states in a row, 2 for states in a grid or a plane.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ TOPICS = ("values", "preferences", "model")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Positions of the states that are looked at, row by row.
+    """Positions of the probed states, row by row.
 
-    ``kind`` is a row of cells, a grid of cells or a plane; ``across`` are the coordinates of the
-    columns, ``along`` those of the rows. ``observations`` (n, m) is what the agent sees there.
-    ``cells`` (n,) are the positions of the states in the grid, counted row by row; None if every
-    position has a state.
+    ``kind`` is ROW, GRID or PLANE; ``across`` are the coordinates of the columns, ``along`` those
+    of the rows. ``observations`` are (n, m). ``cells`` (n,) are the positions of the states in the
+    grid, counted row by row; None if every position has a state.
     """
 
     kind: str
@@ -51,17 +50,17 @@ class Layout:
 
     @property
     def points(self) -> np.ndarray:
-        """The coordinates (n, g) of the states."""
+        """Coordinates (n, g) of the states."""
         pairs = np.stack(np.meshgrid(self.across, self.along), axis=-1).reshape(-1, 2)
         pairs = pairs if self.cells is None else pairs[self.cells]
         return pairs[:, :1] if self.kind == ROW else pairs
 
     def image(self, numbers: np.ndarray) -> np.ndarray:
-        """One number per state (n,) as rows and columns, NaN where there is no state."""
+        """Arrange one number per state (n,) in rows and columns, NaN where there is no state."""
         if self.cells is not None:
-            everywhere = np.full(self.along.size * self.across.size, np.nan)
-            everywhere[self.cells] = numbers
-            numbers = everywhere
+            grid = np.full(self.along.size * self.across.size, np.nan)
+            grid[self.cells] = numbers
+            numbers = grid
         return numbers.reshape(self.along.size, self.across.size)
 
 
@@ -84,11 +83,10 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """One run, to be drawn.
+    """One run, ready to be drawn.
 
-    Time is counted in ``unit`` ("episode" or "step"), up to ``length``. ``times``, ``curve`` (c,)
-    are the learning curve, whose axis is named ``measure``. ``changes`` are the times at which the
-    domain changes. ``settings`` are those of the run.
+    Time is counted in ``unit`` ("episode" or "step"), up to ``length``. ``times`` and ``curve``
+    (c,) are the learning curve of a ``measure``. The domain changes at the times ``changes``.
     """
 
     title: str
@@ -108,11 +106,11 @@ class Recording:
         return not np.isnan(self.frames[0].rewards).all()
 
     def time(self, frame: Frame) -> int:
-        """When a frame was taken."""
+        """Return the time of a frame."""
         return frame.episode if self.unit == "episode" else frame.step
 
     def caption(self, frame: Frame) -> str:
-        """A frame in words: 'episode 612 · step 8,431 · goal on the left'."""
+        """Describe a frame: 'episode 612 · step 8,431 · goal on the left'."""
         phases = self.layout.drawing.phases
         phase = phases[frame.phase] if frame.phase < len(phases) else ""
         ended = "diverged" if self.diverged and frame is self.frames[-1] else ""
@@ -133,9 +131,9 @@ def record(
     compiled: bool | None = None,
     progress: bool | Reporter = True,
 ) -> Recording:
-    """Run an agent once and look at it in at most ``frames`` moments.
+    """Run an agent once and probe it at up to ``frames`` moments.
 
-    It is run 0 of ``expectant.run`` with the same arguments: looking does not change it.
+    It is run 0 of ``expectant.run`` with the same arguments: probing does not change it.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"watch: give episodes or steps, got {episodes=}, {steps=}")
@@ -168,7 +166,7 @@ def record(
 
 
 def _curve(setup: Setup, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
-    """(times, measurements, their name): returns of episodes, or rewards of steps in bins."""
+    """Return times, curve and its name: returns of episodes, or rewards of steps in bins."""
     run = stop.run
     if setup.episodes:
         return np.arange(1, stop.episodes + 1), run.returns[: stop.episodes], "return"
@@ -179,7 +177,7 @@ def _curve(setup: Setup, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def layout_of(domain: Domain) -> Layout:
-    """Place the states of a domain; in a plane ``LATTICE`` × ``LATTICE`` points are looked at."""
+    """Lay out the states of a domain; a plane is probed at ``LATTICE`` × ``LATTICE`` points."""
     drawing = domain.drawing or _default_drawing(domain)
     bounds = domain.bounds or ()
     if domain.states is not None:
@@ -200,7 +198,7 @@ def layout_of(domain: Domain) -> Layout:
 
 
 def _default_drawing(domain: Domain) -> Drawing:
-    """States and actions by their numbers."""
+    """Name states and actions by their numbers."""
     phases = tuple(f"phase {phase + 1} of {domain.phases}" for phase in range(domain.phases))
     return Drawing(
         names=("state", "") if domain.states is not None else ("component 0", "component 1"),
@@ -210,7 +208,7 @@ def _default_drawing(domain: Domain) -> Drawing:
 
 
 def _grid(drawing: Drawing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(across, along, cells) of a grid; exits may lie in cells of their own."""
+    """Return across, along and cells of a grid; exits may lie in cells of their own."""
     cells = np.array(drawing.cells, np.int64).reshape(-1, 2)
     columns, rows = cells.max(axis=0) + 1
     if len(cells) < columns * rows:  # some of the missing ones may be exits at the edge
@@ -220,11 +218,7 @@ def _grid(drawing: Drawing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def changes_of(domain: Domain, unit: str, length: int) -> tuple[int, ...]:
-    """The known times at which a domain changes, in episodes or steps.
-
-    Finite MDPs change after some episodes, domains of the adaptation test after some steps;
-    counted in the other unit, changes are unknown beforehand.
-    """
+    """Return the times at which a domain changes, none if they are known in the other unit only."""
     if unit == "step":
         ends = np.cumsum(domain.phase_steps)[:-1]
         return tuple(int(end) for end in ends if end < length)
@@ -233,13 +227,12 @@ def changes_of(domain: Domain, unit: str, length: int) -> tuple[int, ...]:
 
 
 def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
-    """At most ``frames`` times from 0 to ``length``, denser after the start and every change.
+    """Choose up to ``frames`` times from 0 to ``length``, denser after the start and each change.
 
-    The last moment before a change is the change itself, of which nothing has been seen by then.
+    Changes are among them: a frame at that time shows the agent before it noticed anything.
     """
     bounds = (0, *changes, length)
-    stretches = len(bounds) - 1
-    share = (frames - 1) // stretches
+    share = (frames - 1) // (len(bounds) - 1)  # of every phase
     if share < 2:  # too few to show every change
         return sorted({int(moment) for moment in np.linspace(0, length, frames).round()})
     squares = (np.arange(1, share + 1) / share) ** 2
@@ -252,11 +245,10 @@ def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
 
 
 class Prober:
-    """Asks the agent of one run about the same states again and again, without touching the run.
+    """Probe the agent of one run in the same states, without changing the run.
 
-    The model is asked where each coordinate will be, with weights w_x for which w_xᵀs is the
-    coordinate x of the state s. They are found by least squares over the states, so it works for
-    all features.
+    The model's expected coordinate x is w_xᵀs̄; the weights w_x are fitted by least squares such
+    that w_xᵀs is the coordinate of the state s, so that any features will do.
     """
 
     def __init__(self, setup: Setup, layout: Layout, compiled: bool | None, show: Reporter) -> None:
@@ -275,7 +267,7 @@ class Prober:
         self.fitted = (table @ weights)[:, 1:]
 
     def probe(self, run: Run) -> tuple[np.ndarray, ...]:
-        """(values, actions, rewards, moves) of the states, see ``Frame``."""
+        """Return values, actions, rewards and moves of the states, see ``Frame``."""
         answers = probe_agent(
             self.kernel, copy_subject(run), self.states, TOPICS, measures=self.measures
         )

@@ -66,3 +66,12 @@ def test_axes_of_settings():
 def test_colours_of_a_map_begin_at_the_lowest_mean_that_is_not_a_disaster():
     found = HeatMap("a", "b", [1, 2], [1, 2], np.array([[1.0, 2.0], [3.0, -1e9]]))
     assert (found.lowest, found.best) == (1.0, 3.0)
+
+
+def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> None:
+    means, trials = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
+    heat = HeatMap("agent.a", "agent.b", [1, 2], [7, 8, 9], means, trials)
+    found = heat.data()
+    assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    assert found["trials"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])

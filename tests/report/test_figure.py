@@ -1,5 +1,3 @@
-"""Static figures are written whole, the same every time, whatever the curves hold."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,7 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.report import draw_panels
+from expectant.analysis.curves import interval
+from expectant.analysis.panel import Level
+from expectant.report import Palette, draw_panels
+from expectant.report.chart import Chart, Plot, chart_of, curve_of, palette_of
+from expectant.report.figure import chart_figure
 
 
 def test_png_and_svg_are_written(make_panel: Any, tmp_path: Path) -> None:
@@ -41,3 +43,27 @@ def test_diverged_runs_do_not_matter(make_panel: Any, tmp_path: Path, diverged: 
 def test_one_run_and_one_bin(make_panel: Any, tmp_path: Path) -> None:
     panel = make_panel(shape=(1, 50, 50), switch_every=None)
     assert len(draw_panels([panel], "one", tmp_path / "figure")) == 2
+
+
+def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:
+    panel = make_panel(shape=(8, 400, 20), switch_every=200)
+    chart = chart_of([panel])
+    (axes,) = chart_figure(chart, "Figure", palette_of([panel])).axes
+    (plot,) = chart.plots
+    for curve in plot.curves:
+        mean, low, high = interval(panel.curves[curve.key])
+        np.testing.assert_array_equal(curve.mean, mean)
+        assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
+        np.testing.assert_array_equal([curve.low, curve.high], [low, high])
+
+
+def test_a_cross_stands_where_a_curve_ends() -> None:
+    runs = np.array([[1.0, 2.0, np.nan, np.nan], [3.0, 4.0, 5.0, 6.0]])
+    levels = [Level(0, 40, 2.5, "optimum"), Level(0, 20, 1.5, "other")]
+    plot = Plot("One", np.array([5, 15, 25, 35]), 40, [curve_of("all", runs)], [], levels)
+    figure: Any = chart_figure(Chart([plot], 1), "", Palette({"all": "all"}))
+    (axes,) = figure.axes
+    (cross,) = (line for line in axes.lines if line.get_marker() == "x")
+    assert (list(cross.get_xdata()), list(cross.get_ydata())) == ([15], [3.0])
+    assert [text.get_text() for text in axes.texts] == ["2.5"]  # of the level that reaches the end
+    assert (plot.curves[0].runs, plot.curves[0].diverged) == (2, 1)
