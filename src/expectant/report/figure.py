@@ -226,8 +226,8 @@ def _draw_curve(axes: Axes, x: np.ndarray, curve: Curve, style: Style, offset: f
     """Draw a line with its band; ``offset`` (0 to 1) keeps markers of different curves apart."""
     step = max(1, x.size // MARKERS)
     axes.fill_between(x, curve.low, curve.high, color=style.colour, alpha=BAND_OPACITY, linewidth=0)
-    thin = {"linewidth": 0.8} if x.size > MANY_POINTS else {}
-    axes.plot(x, curve.mean, **_line_style(style), **thin)
+    line = _line_style(style) | ({"linewidth": 0.8} if x.size > MANY_POINTS else {})
+    axes.plot(x, curve.mean, **line)
     # Markers in a second pass: no line may cover the marker of another.
     marked = slice(int(offset * step), None, step)
     axes.plot(x[marked], curve.mean[marked], **_marker_style(style), linestyle="none")
@@ -261,11 +261,12 @@ def _legend_entries(chart: Chart, palette: Palette) -> list[Any]:
         label = "95 % bootstrap interval"
         entries.append(Patch(color="#777777", alpha=0.3, linewidth=0, label=label))
     for name, dash in zip(chart.level_names, LEVEL_DASHES, strict=False):
-        line = {"color": OPTIMUM_COLOUR, "linewidth": 0.9, "linestyle": (0, dash)}
-        entries.append(Line2D([], [], label=name, **line))
+        line = Line2D([], [], label=name, color=OPTIMUM_COLOUR, linewidth=0.9, linestyle=(0, dash))
+        entries.append(line)
     if any(plot.breaks for plot in chart.plots):
-        mark = {"color": SWITCH_COLOUR, "linestyle": "none", "marker": "|", "markersize": 9}
-        entries.append(Line2D([], [], label=chart.break_name, **mark))
+        mark = Line2D([], [], color=SWITCH_COLOUR, linestyle="none", marker="|", markersize=9)
+        mark.set_label(chart.break_name)
+        entries.append(mark)
     return entries
 
 

@@ -40,10 +40,10 @@ def arrows_of(mdp: FiniteMDP) -> list[Arrow]:
     """List all outcomes of an MDP whose probabilities are the same in all phases."""
     table = mdp.outcomes
     probabilities, arrows = table.probabilities[0], []
-    for index in map(tuple, np.argwhere(probabilities > 0.0).tolist()):
-        rewards = tuple(table.rewards[(slice(None), *index)].tolist())
-        target, probability = int(table.successors[index]), float(probabilities[index])
-        arrows.append(Arrow(*index[:2], target, probability, rewards))
+    for state, action, o in np.argwhere(probabilities > 0.0).tolist():
+        rewards = tuple(table.rewards[:, state, action, o].tolist())
+        target = int(table.successors[state, action, o])
+        arrows.append(Arrow(state, action, target, float(probabilities[state, action, o]), rewards))
     return arrows
 
 
@@ -136,7 +136,7 @@ def _draw_row(drawing: Drawing, arrows: Sequence[Arrow], states: int) -> Figure:
     axes = _empty_axes(figure, (-1.7, states + 0.7), (-1.4, 1.3))
 
     def write(x: float, y: float, text: str, align: str = "center") -> None:
-        axes.text(x, y, text, ha=align, va="top", fontsize=SMALL)  # type: ignore[arg-type]
+        axes.text(x, y, text, ha=align, va="top", fontsize=SMALL)
 
     for exit in drawing.exits:
         _draw_end(axes, exit.x, 0.0)

@@ -105,7 +105,7 @@ def chart_of_results(results: Mapping[str, Result]) -> Chart:
 
 def title_of(results: Sequence[Result]) -> str:
     """Return domain and number of runs, each if it is the same for all."""
-    domains = {result.domain.called for result in results}
+    domains = {result.domain.display_name for result in results}
     runs = {f"{n:,} run{'s' * (n > 1)}" for n in (result.diverged.size for result in results)}
     return ", ".join(fact for facts in (domains, runs) if len(facts) == 1 for fact in facts)
 

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from expectant.report.chart import Chart, Curve, Plot, colour_floor, value_range
-from expectant.report.figure import columns_for
+from expectant.report.chart import Chart, Curve, Plot, colour_floor, columns_for, value_range
 from expectant.report.formatting import (
     EDGE_NOTE,
     format_interval,
