@@ -15,7 +15,7 @@ from expectant.core.updates import own_error
 from expectant.core.vectors import Weighted
 from expectant.core.verbs import add_expected, backed_up_value, improve, learn, plan
 from expectant.models.expectation import LinearPart
-from expectant.models.sparse_columns import append
+from expectant.models.sparse_columns import append_entry
 
 FORMS = {"gradient": ex.agents.Gradient, "gtd2": ex.agents.GTD2}
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
@@ -205,7 +205,7 @@ def test_bounded_updates_of_one_state_do_not_run_away(form, sparse):
     part.rewards[:, 0] = 1.0
     if sparse:
         for action in (0, 1):
-            append(part.columns, action, 0, 0, 3.0)
+            append_entry(part.columns, action, 0, 0, 3.0)
     else:
         part.rows[:, 0, 0] = 3.0
     errors = [abs(once(b, 0.9)) for _ in range(200)]

@@ -14,7 +14,7 @@ from expectant.agents.network_values import NetworkValuesPart
 from expectant.core.updates import correct, displacement
 from expectant.core.vectors import Weighted, dense, state_value
 from expectant.core.verbs import back_up, backed_up_value, learn
-from expectant.models.wrappers import AtMeanPart
+from expectant.models.wrappers import ValueAtMeanPart
 
 CORRIDOR, FEATURES = ex.Corridor(slip=0.3), ex.RandomBinary(14, 5)
 VALUES = ex.agents.NetworkValues(hidden=5)
@@ -142,7 +142,7 @@ def test_learned_means_are_valued_too(model):
             learn(built.agent, built.transition(0, 0, 2.0, after), built.rng)
     part, mean = built.agent.weights, np.zeros(8)
     around: Any = built.agent.planner.model
-    assert type(around) is AtMeanPart
+    assert type(around) is ValueAtMeanPart
     state, nothing = built.state(0), np.zeros(8)
     reward = backed_up_value(around.model, state, 0, nothing, 0.0)
     for i in range(3):

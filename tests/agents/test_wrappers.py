@@ -10,7 +10,7 @@ from building import Built, per_feature
 
 import expectant as ex
 from expectant.core.verbs import act, inner_agent, learn, plan, preference
-from expectant.models.wrappers import MaintainedPart
+from expectant.models.wrappers import CachedLookaheadPart
 
 LINE = ex.Corridor(cells=3, slip=0.0)
 STEPS: dict[Any, tuple[float, ...]] = {
@@ -78,7 +78,7 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
     if inner is not agent:
         cached = ex.agents.PlanningOnly(cached)
     plain, kept = equipped(agent, features), equipped(cached, features)
-    assert isinstance(kept.agent.planner.model, MaintainedPart)
+    assert isinstance(kept.agent.planner.model, CachedLookaheadPart)
     for b in (plain, kept):
         for number in range(30):
             after = None if number % 5 == 4 else (number + 1) % 3

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from expectant.backups.heap import empty_heap, rank
+from expectant.backups.heap import empty_heap, set_priority
 
 
 @settings(max_examples=100, deadline=None)
@@ -12,7 +12,7 @@ def test_the_highest_is_always_first_whatever_changed(changes):
     """Against a dictionary of the priorities above the threshold."""
     heap, reference, threshold = empty_heap(12), dict[int, float](), 1.0
     for thing, priority in changes:
-        rank(heap, thing, float(priority), threshold)
+        set_priority(heap, thing, float(priority), threshold)
         reference[thing] = float(priority)
         waiting = {key: value for key, value in reference.items() if value > threshold}
         length = heap.length[0]

@@ -78,7 +78,7 @@ def test_unlimited_replay_grows_without_losing_anything():
 
 
 def test_unlimited_replay_gives_the_same_run_as_a_large_one(monkeypatch):
-    monkeypatch.setattr("expectant.backups.replay.FIRST_ROOM", 16)
+    monkeypatch.setattr("expectant.backups.replay.INITIAL_CAPACITY", 16)
     agents = [
         ex.Lookahead.paper(0.1, 0.1, planning_steps=1, replay_capacity=capacity)
         for capacity in (None, 2000)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.backups.states import seen_row, seen_states
+from expectant.backups.states import empty_rows, find_or_add_row
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import (
     can_draw,
@@ -23,7 +23,7 @@ from expectant.core.verbs import (
     remember,
     stored_transition,
 )
-from expectant.features.distinct_vectors import number_of
+from expectant.features.distinct_vectors import find_vector
 
 
 def test_it_is_the_state_just_reached_or_the_last_before_the_end():
@@ -152,7 +152,7 @@ def test_states_that_look_alike_are_one_with_the_latest_place():
 def test_every_state_is_found_in_its_row_whatever_came_before(capacity, visits, weighted):
     """Against a list: the latest ``capacity`` first sights, in the order of the sights."""
     shape = ex.extend.Shape(10, 2, weighted)
-    seen = seen_states(shape, capacity)
+    seen = empty_rows(shape, capacity)
 
     def vector(number: int):
         state: Any = empty_state(shape)
@@ -163,11 +163,11 @@ def test_every_state_is_found_in_its_row_whatever_came_before(capacity, visits, 
 
     kept: list[int] = []
     for visit in visits:
-        row = seen_row(seen, vector(visit))
+        row = find_or_add_row(seen, vector(visit))
         if visit not in kept:
             kept = [*kept, visit][-capacity:]
-        assert number_of(seen.distinct, vector(visit)) == row
-        rows = [number_of(seen.distinct, vector(number)) for number in range(30)]
+        assert find_vector(seen.distinct, vector(visit)) == row
+        rows = [find_vector(seen.distinct, vector(number)) for number in range(30)]
         assert [number for number in range(30) if rows[number] >= 0] == sorted(kept)
         assert len({rows[number] for number in kept}) == len(kept)
         order = sorted(kept, key=lambda number: seen.serials[rows[number]])

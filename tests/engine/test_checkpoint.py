@@ -236,7 +236,7 @@ def test_arrays_of_another_make(saved, array, message):
 
 
 def test_a_replay_without_limit_may_have_grown(tmp_path, monkeypatch):
-    monkeypatch.setattr(replay_module, "FIRST_ROOM", 16)
+    monkeypatch.setattr(replay_module, "INITIAL_CAPACITY", 16)
     learner = learner_for(planning(ex.backups.Replay(None)), ex.OneHot())
     drive(learner)
     learner.save(tmp_path / "saved.npz")

@@ -9,7 +9,7 @@ from scripted import Scripted
 
 import expectant as ex
 from expectant.core.verbs import backed_up_action_value, backed_up_value, draw_outcome, fit
-from expectant.features.distinct_vectors import distinct_vectors, number_of, numbered
+from expectant.features.distinct_vectors import empty_vectors, find_or_add_vector, find_vector
 from expectant.models.distribution import probability
 
 CORRIDOR = ex.Corridor(cells=3, slip=0.25)
@@ -28,11 +28,20 @@ def feed(model, built, steps=4000, seed=0):
 
 def test_distinct_vectors_are_numbered_in_the_order_they_are_seen():
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    distinct = distinct_vectors(built.shape, 4)
+    distinct = empty_vectors(built.shape, 4)
     order = [3, 7, 3, 0, 7, 8, 5, 3]
-    assert [int(numbered(distinct, built.state(s))) for s in order] == [0, 1, 0, 2, 1, 3, -1, 0]
-    assert int(number_of(distinct, built.state(6))) == -1  # full, and never seen
-    assert int(number_of(distinct, built.state(8))) == 3
+    assert [int(find_or_add_vector(distinct, built.state(s))) for s in order] == [
+        0,
+        1,
+        0,
+        2,
+        1,
+        3,
+        -1,
+        0,
+    ]
+    assert int(find_vector(distinct, built.state(6))) == -1  # full, and never seen
+    assert int(find_vector(distinct, built.state(8))) == 3
 
 
 def test_the_exact_episodic_model_predicts_the_states_that_survive():
@@ -53,12 +62,12 @@ def test_counts_become_probabilities_worked_by_hand():
     model = ex.models.Distribution().build(built.setting)
     for reward, successor in ((-1.0, 0), (-1.0, 2), (-1.0, 0), (20.0, None)):
         fit(model, built.transition(1, 0, reward, successor))
-    number = int(number_of(model.states, built.state(1)))
+    number = int(find_vector(model.states, built.state(1)))
     shares = {
         int(model.successors[number, 0, o]): float(probability(model, number, 0, o))
         for o in range(3)
     }
-    names = {int(number_of(model.states, built.state(s))): s for s in (0, 2)}
+    names = {int(find_vector(model.states, built.state(s))): s for s in (0, 2)}
     assert {names.get(k, "end"): v for k, v in shares.items()} == {0: 0.5, 2: 0.25, "end": 0.25}
     weights = np.zeros(8)
     weights[:3] = [4.0, 0.0, 8.0]
@@ -74,7 +83,7 @@ def test_forgetting_lets_old_counts_fade():
     fit(model, built.transition(1, 0, 20.0, None))
     fit(model, built.transition(1, 0, -1.0, 0))
     fit(model, built.transition(1, 0, -1.0, 0))
-    number = int(number_of(model.states, built.state(1)))
+    number = int(find_vector(model.states, built.state(1)))
     assert float(probability(model, number, 0, 0)) == pytest.approx(0.25 / 1.75)
     keeps = ex.models.Distribution(forgetting=0.1)
     assert ex.extend.Config.from_dict(keeps.to_dict()) == keeps
@@ -86,7 +95,7 @@ def test_a_new_outcome_takes_the_place_of_the_rarest():
     for successor in (1, 1, 2, 3):
         fit(model, built.transition(0, 0, -1.0, successor))
     kept = {int(model.successors[0, 0, o]) for o in range(2)}
-    assert kept == {int(number_of(model.states, built.state(s))) for s in (1, 3)}
+    assert kept == {int(find_vector(model.states, built.state(s))) for s in (1, 3)}
 
 
 def test_what_was_counted_of_an_outcome_goes_with_it():

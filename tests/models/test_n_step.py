@@ -39,7 +39,7 @@ def test_two_steps_are_learned_as_one_by_hand():
     assert model.model.rewards[0, 2] == -4.0 + 0.5 * 8.0
     assert model.model.rewards[1, 3] == 8.0
     assert not model.model.rows[0, 2].any() and not model.model.rows[1, 3].any()
-    assert model.ring[1] == 0
+    assert model.queue[1] == 0
 
 
 def test_a_ring_of_three_goes_round():

@@ -22,7 +22,7 @@ from expectant.core.verbs import (
     fit,
     sample_next,
 )
-from expectant.models.sparse_columns import COUNT, written_out
+from expectant.models.sparse_columns import CHUNK, COUNT
 
 CORRIDOR = ex.Corridor(slip=0.25)
 ALPHA = per_feature(0.1)
@@ -45,9 +45,20 @@ def some_transitions(built, count, seed=0):
         yield built.transition(state, action, float(rng.normal()), inside)
 
 
+def to_dense(columns, block):
+    """A matrix (d, d) with column j in row j."""
+    size = columns.headers.shape[1]
+    rows = np.zeros((size, size))
+    for j in range(size):
+        for e in range(columns.headers[block, j, COUNT]):
+            q = columns.headers[block, j, 1 + e // CHUNK]
+            rows[j, columns.indices[q, e % CHUNK]] = columns.values[q, e % CHUNK]
+    return rows
+
+
 def entries(model, action, j):
     """A column as it stands in memory: features in the order they came in."""
-    row = written_out(model.columns, action)[j]
+    row = to_dense(model.columns, action)[j]
     return {int(i): float(row[i]) for i in np.flatnonzero(row)}
 
 
@@ -121,7 +132,7 @@ def test_without_a_threshold_it_is_the_dense_model_to_the_bit(features):
             assert (sums[0] == sums[1]).all()
         assert not sparse.columns.work.any()
     for action in (0, 1):
-        assert (written_out(sparse.columns, action) == whole.rows[action, :, : means.size]).all()
+        assert (to_dense(sparse.columns, action) == whole.rows[action, :, : means.size]).all()
     assert (sparse.rewards == whole.rewards).all() and count_evicted(sparse) == 0
 
 
@@ -154,7 +165,7 @@ def test_it_is_a_dense_model_of_the_entries_that_were_ever_wrong(features, thres
         expected = abs(state @ rows[action] @ weights[:size])
         assert most - sparse.rewards[action, :size] @ state == pytest.approx(expected, abs=1e-9)
     for action in (0, 1):
-        np.testing.assert_allclose(written_out(sparse.columns, action), rows[action], atol=1e-12)
+        np.testing.assert_allclose(to_dense(sparse.columns, action), rows[action], atol=1e-12)
         counts = sparse.columns.headers[action, :, COUNT]
         assert (counts == known[action].sum(axis=1)).all()
 
@@ -179,10 +190,10 @@ def test_steps_that_adapt_are_those_of_the_dense_model(features, step):
     traces = sparse.columns._replace(values=sparse.columns.traces)
     for action in (0, 1):
         size = built.shape.size
-        known = written_out(sparse.columns, action)
+        known = to_dense(sparse.columns, action)
         np.testing.assert_allclose(known, whole.rows[action, :, :size], rtol=1e-9, atol=1e-12)
         kept = whole.step.traces[action, :, :size]
-        np.testing.assert_allclose(written_out(traces, action), kept, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(to_dense(traces, action), kept, rtol=1e-9, atol=1e-12)
 
 
 def test_the_trace_of_an_entry_goes_and_comes_with_it():

@@ -28,7 +28,7 @@ from expectant.core.verbs import (
     preference,
     tick,
 )
-from expectant.models.wrappers import at_mean
+from expectant.models.wrappers import evaluate_at_mean
 from expectant.step_sizes import Fixed, StepSize, adapts, as_step_size, build_step, step_size
 
 
@@ -167,7 +167,7 @@ class Lookahead(PlanningAgent):
             weights = self.values.build(context)
             step = cast(Fixed, as_step_size(self.value_step)).per_feature(context)
             if self.used_model().predicts_means:
-                planner = planner._replace(model=at_mean(planner.model, context))
+                planner = planner._replace(model=evaluate_at_mean(planner.model, context))
         elif isinstance(self.update(), Levi) and self._keeps_lookahead():
             bound = self.used_model().bind(planner.model, weights, self.discount)
             planner = planner._replace(model=bound)

@@ -17,51 +17,27 @@ from expectant.agents.paper import (
 )
 from expectant.agents.planner import Planner, rollout_part
 from expectant.agents.planning_updates import UPDATES, Levi, PlanningUpdate
-from expectant.backups import NAMED, Rollout
+from expectant.backups import NAMED_BACKUPS, Rollout
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext, Model, Option
 from expectant.core.rules import named_or, whole
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import with_predecessors
-from expectant.models.distribution import Distribution
-from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
-from expectant.models.expectation import ExactExpectation, LinearExpectation
-from expectant.models.network import NetworkExpectation
-from expectant.models.sample import Sample
-from expectant.models.sparse import SparseExpectation
-from expectant.models.true import TrueModel
-from expectant.models.wrappers import CachedLookahead, ExplorationBonus
+from expectant.models import NAMED_MODELS, CachedLookahead, ExplorationBonus
 from expectant.options.option_set import OPTION_SET, OptionSet
-from expectant.step_sizes import Autostep, StepSize, adapts
+from expectant.step_sizes import Autostep, StepSize
 
 __all__ = [
     "PlanningAgent",
 ]
 
-NETWORK_STEP = NetworkExpectation().step  # instead of a step size that adapts
-
-# What the names of models stand for, given the agent's model step.
-MODELS: dict[str, Callable[[float | StepSize], Model]] = {
-    "expectation": LinearExpectation,
-    "cached_lookahead": CachedLookahead,
-    "sparse": SparseExpectation,
-    "episodic": EpisodicExpectation,
-    "network": lambda step: NetworkExpectation(step=NETWORK_STEP if adapts(step) else step),
-    "distribution": lambda step: Distribution(),
-    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
-    "sample": lambda step: Sample(),
-    "exact": lambda step: ExactExpectation(),
-    "exact_episodic": lambda step: ExactEpisodic(),
-    "true": lambda step: TrueModel(),
-    "true_sample": lambda step: Sample(TrueModel()),
-}
 DEFAULT_MODEL_STEP = Autostep(0.3, 0.1)
 UPDATE = named_or("auto", *UPDATES, kind=PlanningUpdate, words="a planning update")
 
 
 @lru_cache  # every run of every agent asks
 def model_by_name(name: str, step: float | StepSize) -> Model:
-    return MODELS[name](step)
+    return NAMED_MODELS[name](step)
 
 
 def named_model(model: str | Model, step: float | StepSize) -> Model:
@@ -76,13 +52,13 @@ class PlanningAgent(Agent, abstract=True):
         whole(0), default=5, kw_only=True, meaning="backups after every real step"
     )
     model: str | Model = parameter(
-        named_or(*MODELS, kind=Model, words="a model"),
+        named_or(*NAMED_MODELS, kind=Model, words="a model"),
         default="expectation",
         kw_only=True,
         meaning="what to plan with: a learned or given model",
     )
     backups: str | Backups = parameter(
-        named_or(*NAMED, kind=Backups, words="a backup distribution"),
+        named_or(*NAMED_BACKUPS, kind=Backups, words="a backup distribution"),
         default="replay",
         kw_only=True,
         meaning="the backup distribution: which states planning starts from",
@@ -102,7 +78,7 @@ class PlanningAgent(Agent, abstract=True):
     )
 
     can_plan_values: ClassVar[bool] = True  # state values, unlike QPlanning
-    backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = NAMED
+    backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = NAMED_BACKUPS
 
     @classmethod
     def paper(cls, *steps: float | StepSize, **parameters: Any) -> Self:

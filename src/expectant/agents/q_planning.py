@@ -11,7 +11,7 @@ from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.backups import NAMED, PrioritizedPairs
+from expectant.backups import NAMED_BACKUPS, PrioritizedPairs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.updates import move_row, q_learning, q_target
@@ -103,7 +103,7 @@ class QPlanning(PlanningAgent):
     options: ClassVar[None] = None  # type: ignore[misc]
     can_plan_values: ClassVar[bool] = False
     backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = {
-        **NAMED,
+        **NAMED_BACKUPS,
         "prioritized": lambda capacity: PrioritizedPairs(),
     }
     action_step: float | StepSize = parameter(

@@ -1,4 +1,4 @@
-"""A binary heap of numbered things whose priorities may change at any time, in arrays."""
+"""A priority queue of the items 0 to n − 1: a binary heap in arrays."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ABSENT = -1
 
 
 class HeapPart(NamedTuple):
-    """``order`` (n,) is the heap: things by number, the one with the highest priority first.
+    """``order`` (n,) is the heap of ``length`` (1,) items, the one with the highest priority first.
 
-    ``positions`` (n,) says where each thing is in it (−1: nowhere), ``priorities`` (n,) are those
-    of all things, in the heap or not; ``length`` (1,) is how many are in it.
+    ``positions`` (n,) are the items' positions in it (−1: absent), ``priorities`` (n,) those of all
+    items.
     """
 
     order: np.ndarray
@@ -26,67 +26,60 @@ class HeapPart(NamedTuple):
 
 
 @function
-def put_at(heap, position, thing):
-    """Let a thing stand at a position."""
-    heap.order[position] = thing
-    heap.positions[thing] = position
+def put_at(heap, position, item):
+    heap.order[position] = item
+    heap.positions[item] = position
 
 
 @function
-def rise(heap, position):
-    """Move what stands at a position up to where it belongs."""
+def sift_up(heap, position):
     order, priorities = heap.order, heap.priorities
-    thing = order[position]
+    item = order[position]
     while position > 0:
         parent = (position - 1) // 2
-        if priorities[order[parent]] >= priorities[thing]:
+        if priorities[order[parent]] >= priorities[item]:
             break
         put_at(heap, position, order[parent])
         position = parent
-    put_at(heap, position, thing)
+    put_at(heap, position, item)
 
 
 @function
-def sink(heap, position):
-    """Move what stands at a position down to where it belongs."""
+def sift_down(heap, position):
     order, priorities, length = heap.order, heap.priorities, heap.length[0]
-    thing = order[position]
+    item = order[position]
     child = 2 * position + 1
     while child < length:
         if child + 1 < length and priorities[order[child + 1]] > priorities[order[child]]:
             child += 1
-        if priorities[thing] >= priorities[order[child]]:
+        if priorities[item] >= priorities[order[child]]:
             break
         put_at(heap, position, order[child])
         position, child = child, 2 * child + 1
-    put_at(heap, position, thing)
+    put_at(heap, position, item)
 
 
 @function
-def rank(heap, thing, priority, threshold):
-    """Give a thing a priority; it is in the heap as long as that exceeds the threshold."""
+def set_priority(heap, item, priority, threshold):
+    """Change the priority of an item, which is in the heap while that exceeds the threshold."""
     order, positions, length = heap.order, heap.positions, heap.length
-    heap.priorities[thing] = priority
+    heap.priorities[item] = priority
     if priority > threshold:
-        if positions[thing] == ABSENT:
-            put_at(heap, length[0], thing)
+        if positions[item] == ABSENT:
+            put_at(heap, length[0], item)
             length[0] += 1
-    elif positions[thing] != ABSENT:
+    elif positions[item] != ABSENT:
         length[0] -= 1
         last = order[length[0]]
-        put_at(heap, positions[thing], last)
-        positions[thing] = ABSENT  # also where it was the last one itself
-        thing = last
-    if positions[thing] != ABSENT:
-        rise(heap, positions[thing])
-        sink(heap, positions[thing])
+        put_at(heap, positions[item], last)
+        positions[item] = ABSENT  # also if it was the last one
+        item = last
+    if positions[item] != ABSENT:
+        sift_up(heap, positions[item])
+        sift_down(heap, positions[item])
 
 
 def empty_heap(size: int) -> HeapPart:
-    """Room for the things 0 to size − 1, all of priority zero."""
-    return HeapPart(
-        zeros(size, np.int64),
-        full(size, ABSENT, np.int64),
-        zeros(size),
-        np.zeros(1, np.int64),
-    )
+    """Allocate a heap without items; all priorities are zero."""
+    positions = full(size, ABSENT, np.int64)
+    return HeapPart(zeros(size, np.int64), positions, zeros(size), np.zeros(1, np.int64))

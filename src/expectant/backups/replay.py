@@ -1,4 +1,4 @@
-"""Experience replay: stored transitions, drawn evenly, by recency or along trajectories."""
+"""Experience replay: stored transitions, drawn uniformly, by recency or along trajectories."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from expectant.core.verbs import (
 )
 
 COUNT, NEXT = 0, 1
-FIRST_ROOM = 4096
+INITIAL_CAPACITY = 4096
 
 
 class ReplayPart(NamedTuple):
-    """The latest transitions; ``counters`` says how many there are and which slot is next."""
+    """A ring of the latest transitions; ``counters`` (2,) is their number and the next slot."""
 
     states: BinaryTable | WeightedTable
     next_states: BinaryTable | WeightedTable
@@ -54,7 +54,7 @@ class ReplayPart(NamedTuple):
 
 @function
 def slot_of_age(replay, age):
-    """Where the transition is that was stored ``age`` transitions before the newest."""
+    """Slot of the transition stored ``age`` transitions before the newest."""
     slot = replay.counters[NEXT] - 1 - age
     return slot if slot >= 0 else slot + replay.actions.shape[0]
 
@@ -83,7 +83,7 @@ def _(replay, state, rng):
 
 @stored_transition.register(ReplayPart)
 def _(replay, slot):
-    # compiled, int() alone would leave the action as narrow as it is, for others to compile twice
+    # + 0 widens the action to int64, so that callers are not compiled for narrow integers too
     action = int(replay.actions[slot]) + 0
     return action, replay.rewards[slot], float(replay.alive[slot])
 
@@ -108,24 +108,24 @@ def _(replay):
 
 @grow.register(ReplayPart)
 def _(replay):
-    """Twice the room; only an unlimited replay ever asks, and it has not wrapped around."""
+    """Double the capacity of an unlimited replay, which has not wrapped around."""
     return replay._replace(
-        states=replay.states._make(map(_longer, replay.states)),
-        next_states=replay.next_states._make(map(_longer, replay.next_states)),
-        actions=_longer(replay.actions),
-        rewards=_longer(replay.rewards),
-        alive=_longer(replay.alive),
-        outcomes=_longer(replay.outcomes),
+        states=replay.states._make(map(_double, replay.states)),
+        next_states=replay.next_states._make(map(_double, replay.next_states)),
+        actions=_double(replay.actions),
+        rewards=_double(replay.rewards),
+        alive=_double(replay.alive),
+        outcomes=_double(replay.outcomes),
         counters=np.full(2, replay.counters[COUNT]),
     )
 
 
-def _longer(array: np.ndarray) -> np.ndarray:
+def _double(array: np.ndarray) -> np.ndarray:
     return np.concatenate([array, np.zeros_like(array)])
 
 
 class Replay(Backups):
-    """Uniform over the last ``capacity`` real transitions, the newest included (None: over all)."""
+    """Uniform over the last ``capacity`` transitions, including the newest (None: all)."""
 
     memory_advice: ClassVar[str] = "a smaller replay capacity"
     stores_transitions: ClassVar[bool] = True
@@ -134,10 +134,10 @@ class Replay(Backups):
     model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> ReplayPart:
-        slots = self.capacity or FIRST_ROOM
+        slots, states = self.capacity or INITIAL_CAPACITY, context.domain.states or 1
         return ReplayPart(
-            empty_table(context.shape, slots, _places(context)),
-            empty_table(context.shape, slots, _places(context)),
+            empty_table(context.shape, slots, states),
+            empty_table(context.shape, slots, states),
             zeros(slots, smallest_int_type(context.actions - 1)),
             zeros(slots),
             zeros(slots, np.int8),
@@ -147,30 +147,14 @@ class Replay(Backups):
         )
 
 
-def _places(context: BuildContext) -> int:
-    """How many states the domain numbers; where it numbers none, no vector has a place."""
-    return context.domain.states or 1
-
-
 def pass_on_to_replay(part_type: type) -> None:
-    """Let the ``replay`` inside a part store transitions for it; only drawing is its own."""
-    delegate(
-        part_type,
-        "replay",
-        remember,
-        stored_transition,
-        load_successor,
-        relabel,
-        free_capacity,
-        grow,
-    )
+    """Implement all verbs but ``draw`` by the ``replay`` inside a part."""
+    verbs = (remember, stored_transition, load_successor, relabel, free_capacity, grow)
+    delegate(part_type, "replay", *verbs)
 
 
 class RecencyPart(NamedTuple):
-    """A replay whose weights fall by the factor q with age.
-
-    ``log_factor`` is log q < 0; ``mass`` (1,) is q^count − 1, kept because it is slow to compute.
-    """
+    """P(age) ∝ q^age. ``log_factor`` is log q; ``mass`` (1,) is q^count − 1, slow to compute."""
 
     replay: ReplayPart
     log_factor: float
@@ -188,9 +172,9 @@ def _(backups, transition):
 
 @draw.register(RecencyPart)
 def _(backups, state, rng):
-    """P(age < n) = (1 − qⁿ) / (1 − q^count) inverted: ⌊log(1 − u (1 − q^count)) / log q⌋.
+    """Invert P(age < n) = (1 − qⁿ) / (1 − q^count): age = ⌊log(1 − u (1 − q^count)) / log q⌋.
 
-    The forms for small arguments keep it right where q is almost 1 and all ages alike.
+    log1p and expm1 keep this accurate for q near 1.
     """
     replay = backups.replay
     age = int(math.log1p(rng.random() * backups.mass[0]) / backups.log_factor)
@@ -202,10 +186,9 @@ def _(backups, state, rng):
 
 
 class RecencyReplay(Backups):
-    """Over the last ``capacity`` transitions (None: all), weights halving every ``halflife``.
+    """The last ``capacity`` transitions (None: all), weighted by recency.
 
-    The newest transition is the most likely one; one that is ``halflife`` transitions older is
-    drawn half as often.
+    A transition that is ``halflife`` transitions older is drawn half as often.
     """
 
     stores_transitions: ClassVar[bool] = True
@@ -223,10 +206,7 @@ SLOT, LEFT = 0, 1
 
 
 class TrajectoryPart(NamedTuple):
-    """``walk`` says which slot was drawn last and how many are left to follow it.
-
-    ``reached`` is scratch.
-    """
+    """``walk`` (2,) is the slot drawn last and the number left to draw; ``reached`` is scratch."""
 
     replay: ReplayPart
     walk: np.ndarray
@@ -239,10 +219,9 @@ pass_on_to_replay(TrajectoryPart)
 
 @function
 def slot_after(backups, slot):
-    """The slot of the transition that went on where this one ended, −1 if there is none.
+    """Slot of the transition that continues this one, −1 if there is none.
 
-    What is stored next goes on from here only if the episode neither ended nor was cut off in
-    between; a cut-off shows in the state that comes next being another one.
+    After a truncation the next stored state differs from the one reached.
     """
     replay, reached = backups.replay, backups.reached
     if slot == slot_of_age(replay, 0) or replay.alive[slot] == 0.0:
@@ -268,11 +247,11 @@ def _(backups, state, rng):
 
 
 class Trajectory(Backups):
-    """Walk along stored experience: from a random transition ``length`` transitions onwards.
+    """Segments of stored experience: ``length`` transitions in order from a random one.
 
-    A walk ends early where its episode did, and at the newest transition; then another one begins
-    anywhere in the last ``capacity`` transitions (None: all). Replayed fits are draws too and move
-    along the same walk.
+    A segment ends early with its episode and at the newest transition; the next one begins anywhere
+    in the last ``capacity`` transitions (None: all). Replayed model fits advance along the same
+    segment.
     """
 
     stores_transitions: ClassVar[bool] = True

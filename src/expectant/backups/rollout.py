@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from expectant.backups.registry import NAMED
+from operator import attrgetter
+
+from expectant.backups.registry import backups_by_name
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, Shape
-from expectant.core.rules import Rule, one_of, whole
+from expectant.core.rules import Rule, whole
 
 
 def _start(value: object) -> str | Backups:
     if isinstance(value, Rollout) or not isinstance(value, str | Backups):
         raise ValueError
     if isinstance(value, str):
-        by_name(value)
+        backups_by_name(value)
     return value
 
 
-def by_name(name: str, capacity: int | None = 1000) -> Backups:
-    """The backup distribution that a name stands for."""
-    return NAMED[one_of(*NAMED).convert(name)](capacity)
-
-
 class Rollout(Backups):
-    """Back up ``length`` states in a row: one drawn from ``start``, then where the model leads.
+    """Back up ``length`` states in a row: one drawn from ``start``, then its simulated successors.
 
-    The agent's own policy chooses the actions. With a sample model these are simulated
-    trajectories; with an expectation model the later states are means (iterated backups).
+    The agent's policy chooses the actions. With a sample model these are simulated trajectories;
+    with an expectation model the later states are means (iterated backups).
     """
 
     length: int = parameter(whole(1), meaning="backups from every drawn state, itself included")
@@ -35,34 +32,17 @@ class Rollout(Backups):
         meaning="the distribution of the first state",
     )
 
+    stores_transitions = property(attrgetter("first.stores_transitions"))
+    draws_actions = property(attrgetter("first.draws_actions"))
+    knows_state_index = property(attrgetter("first.knows_state_index"))
+    draws_features = property(attrgetter("first.draws_features"))
+    traces_back = property(attrgetter("first.traces_back"))
+    fits = property(attrgetter("first.fits"))
+
     @property
     def first(self) -> Backups:
         """The distribution that ``start`` stands for."""
-        return by_name(self.start) if isinstance(self.start, str) else self.start
-
-    @property
-    def stores_transitions(self) -> bool:  # type: ignore[override]
-        return self.first.stores_transitions
-
-    @property
-    def draws_actions(self) -> bool:  # type: ignore[override]
-        return self.first.draws_actions
-
-    @property
-    def knows_state_index(self) -> bool:  # type: ignore[override]
-        return self.first.knows_state_index
-
-    @property
-    def draws_features(self) -> bool:  # type: ignore[override]
-        return self.first.draws_features
-
-    @property
-    def traces_back(self) -> bool:  # type: ignore[override]
-        return self.first.traces_back
-
-    @property
-    def fits(self) -> int | str:
-        return self.first.fits
+        return backups_by_name(self.start) if isinstance(self.start, str) else self.start
 
     def with_fits(self, fits: int | str) -> Rollout:
         return self.replace(start=self.first.with_fits(fits))

@@ -1,8 +1,8 @@
-"""Feature-wise planning: the states to plan from are single features e_j (Sutton, Szepesvári,
-Geramifard & Bowling 2008, linear Dyna).
+"""Planning from single features e_j, and prioritized sweeping over them.
 
-A linear model promises b_j + γ wᵀF e_j for feature j whether or not a state has that feature alone,
-and planning from single features ends where planning from states does: θ* = (I − γ Fᵀ)⁻¹ b.
+Linear Dyna (Sutton, Szepesvári, Geramifard & Bowling 2008): a linear model predicts b_j + γ wᵀF e_j
+for feature j even if no state has that feature alone, and planning from single features has the
+fixed point of planning from states, θ* = (I − γ Fᵀ)⁻¹ b.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.heap import HeapPart, empty_heap, rank
+from expectant.backups.heap import HeapPart, empty_heap, set_priority
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.rules import at_least
@@ -28,119 +28,121 @@ from expectant.core.verbs import (
     value,
 )
 
-FEATURE, LINK = 0, 1  # places in what MG is at
+FEATURE, LINK = 0, 1  # positions in RowSweepingPart.cursor
 
 
-class AnyFeaturePart(NamedTuple):
-    """``features`` is how many there are."""
+class SingleFeaturesPart(NamedTuple):
+    """The number of features."""
 
     features: int
 
 
-class SweptPart(NamedTuple):
-    """Prioritized sweeping over features as PWMA does it: ``heap`` has those to be backed up."""
+class FeatureSweepingPart(NamedTuple):
+    """``heap`` holds the features to back up."""
 
     model: object
     heap: HeapPart
     threshold: float
 
 
-class SweptRowsPart(NamedTuple):
-    """The same as MG does it: ``heap`` has features whose predecessors are to be backed up, ``at``
-    (2,) the present one and the next link to a predecessor, −1 between planning steps."""
+class RowSweepingPart(NamedTuple):
+    """``heap`` holds the features whose predecessors are to be backed up.
+
+    ``cursor`` (2,) is the present one and the link to its next predecessor (−1: none left).
+    """
 
     model: object
     heap: HeapPart
     threshold: float
-    at: np.ndarray
+    cursor: np.ndarray
 
 
 @function
-def be_single(state, feature):
-    """Make a vector with one entry a single feature."""
+def write_feature(state, feature):
+    """Make ``state`` a single feature."""
     state.active[0] = feature
     state.state_index[0] = -1
 
 
 @function
-def promote(heap, feature, priority, threshold):
-    """Raise the priority of a feature."""
+def raise_priority(heap, feature, priority, threshold):
     if priority > heap.priorities[feature]:
-        rank(heap, feature, priority, threshold)
+        set_priority(heap, feature, priority, threshold)
 
 
 @function
 def pop(heap, threshold):
-    """Take the feature of the highest priority out of the heap."""
+    """Remove the feature with the highest priority from the heap."""
     feature = heap.order[0]
-    rank(heap, feature, 0.0, threshold)
+    set_priority(heap, feature, 0.0, threshold)
     return feature
 
 
-@remember.register(AnyFeaturePart)
-@remember.register(SweptPart)
-@remember.register(SweptRowsPart)
+@remember.register(SingleFeaturesPart)
+@remember.register(FeatureSweepingPart)
+@remember.register(RowSweepingPart)
 def _(backups, transition):
     pass
 
 
-@draw.register(AnyFeaturePart)
+@draw.register(SingleFeaturesPart)
 def _(backups, state, rng):
-    be_single(state, int(rng.random() * backups.features))
+    write_feature(state, int(rng.random() * backups.features))
     return -1
 
 
-@on_priority.register(SweptPart)
+@on_priority.register(FeatureSweepingPart)
 def _(backups, state, moved, left):
-    """Features j that lead to a changed feature i gain |δ x_i F^{ij}|."""
+    """Raise priorities of features j that lead to a changed feature i to |δ x_i F^{ij}|."""
     error = moved + left
     for n in range(size(state)):
         i, amount = index(state, n), abs(error * value(state, n))
         link = next_predecessor(backups.model, i, -1) if amount > 0.0 else -1
         while link >= 0:
             j, weight = predecessor(backups.model, i, link)
-            promote(backups.heap, j, amount * abs(weight), backups.threshold)
+            raise_priority(backups.heap, j, amount * abs(weight), backups.threshold)
             link = next_predecessor(backups.model, i, link)
 
 
-@draw.register(SweptPart)
+@draw.register(FeatureSweepingPart)
 def _(backups, state, rng):
-    """The feature with the highest priority; any, if none has one."""
+    """Draw the feature with the highest priority; a random one if none waits."""
     heap = backups.heap
     if heap.length[0] > 0:
-        be_single(state, pop(heap, backups.threshold))
+        write_feature(state, pop(heap, backups.threshold))
     else:
-        be_single(state, int(rng.random() * heap.order.shape[0]))
+        write_feature(state, int(rng.random() * heap.order.shape[0]))
     return -1
 
 
-@on_priority.register(SweptRowsPart)
+@on_priority.register(RowSweepingPart)
 def _(backups, state, moved, left):
-    """Features of a state that was wrong by δ gain |δ x_i|."""
+    """Raise priorities of the features i of a state with error δ to |δ x_i|."""
     error = moved + left
     for n in range(size(state)):
-        promote(backups.heap, index(state, n), abs(error * value(state, n)), backups.threshold)
+        priority = abs(error * value(state, n))
+        raise_priority(backups.heap, index(state, n), priority, backups.threshold)
 
 
-@draw.register(SweptRowsPart)
+@draw.register(RowSweepingPart)
 def _(backups, state, rng):
-    """The next predecessor of the feature with the highest priority; any, if there is none."""
-    heap, at = backups.heap, backups.at
-    while at[LINK] < 0 and heap.length[0] > 0:
-        at[FEATURE] = pop(heap, backups.threshold)
-        at[LINK] = next_predecessor(backups.model, at[FEATURE], -1)
-    if at[LINK] < 0:
-        be_single(state, int(rng.random() * heap.order.shape[0]))
+    """Draw the next predecessor of the feature with the highest priority; else a random one."""
+    heap, cursor = backups.heap, backups.cursor
+    while cursor[LINK] < 0 and heap.length[0] > 0:
+        cursor[FEATURE] = pop(heap, backups.threshold)
+        cursor[LINK] = next_predecessor(backups.model, cursor[FEATURE], -1)
+    if cursor[LINK] < 0:
+        write_feature(state, int(rng.random() * heap.order.shape[0]))
     else:
-        j, _ = predecessor(backups.model, at[FEATURE], at[LINK])
-        be_single(state, j)
-        at[LINK] = next_predecessor(backups.model, at[FEATURE], at[LINK])
+        j, _ = predecessor(backups.model, cursor[FEATURE], cursor[LINK])
+        write_feature(state, j)
+        cursor[LINK] = next_predecessor(backups.model, cursor[FEATURE], cursor[LINK])
     return -1
 
 
-@has_more_draws.register(SweptRowsPart)
+@has_more_draws.register(RowSweepingPart)
 def _(backups):
-    return backups.at[LINK] >= 0
+    return backups.cursor[LINK] >= 0
 
 
 class SingleFeatures(Backups):
@@ -149,43 +151,39 @@ class SingleFeatures(Backups):
     draws_features: ClassVar[bool] = True
     knows_state_index: ClassVar[bool] = False
 
-    def build(self, context: BuildContext) -> AnyFeaturePart:
-        return AnyFeaturePart(context.shape.size)
+    def build(self, context: BuildContext) -> SingleFeaturesPart:
+        return SingleFeaturesPart(context.shape.size)
 
 
-class _Swept(Backups, abstract=True):
+class _FeatureSweeping(Backups, abstract=True):
     draws_features: ClassVar[bool] = True
     knows_state_index: ClassVar[bool] = False
     traces_back: ClassVar[bool] = True
-    threshold: float
+    threshold: float = parameter(at_least(0.0), default=0.0)
 
     def build(self, context: BuildContext) -> object:
-        raise ValueError(f"{type(self).__name__}: is built with the model that it traces back")
+        raise ValueError(f"{type(self).__name__}: needs a model to trace back")
 
 
-class FeatureSweeping(_Swept):
-    """Single features by prioritized sweeping as PWMA does it (Peng & Williams, Moore & Atkeson).
+class FeatureSweeping(_FeatureSweeping):
+    """Single features by prioritized sweeping after Peng & Williams and Moore & Atkeson (PWMA).
 
-    When feature i is found wrong by δ, every feature j with F^{ij} ≠ 0 waits for a backup with
-    priority |F^{ij} δ|, if that exceeds ``threshold``. Where none waits, any feature is drawn.
+    When feature i has error δ, every feature j with F^{ij} ≠ 0 waits for a backup with priority
+    |F^{ij} δ|, if that exceeds ``threshold``. If none waits, a random feature is drawn.
     """
 
-    threshold: float = parameter(at_least(0.0), default=0.0)
-
-    def build_with(self, context: BuildContext, model: object) -> SweptPart:
-        return SweptPart(model, empty_heap(context.shape.size), self.threshold)
+    def build_with(self, context: BuildContext, model: object) -> FeatureSweepingPart:
+        return FeatureSweepingPart(model, empty_heap(context.shape.size), self.threshold)
 
 
-class RowSweeping(_Swept):
-    """Single features by prioritized sweeping as MG does it (McMahan & Gordon).
+class RowSweeping(_FeatureSweeping):
+    """Single features by prioritized sweeping after McMahan & Gordon (MG).
 
-    A feature i that was found wrong by δ waits with priority |δ|. A planning step takes the first
-    of them and backs up all features j with F^{ij} ≠ 0, which then wait in turn: one planning step
-    is as many backups as that feature has predecessors (by every action that leads there).
+    A feature i with error δ waits with priority |δ|. A planning step takes the first one and backs
+    up all features j with F^{ij} ≠ 0, which then wait in turn: it makes as many backups as that
+    feature has predecessors, counted per action.
     """
 
-    threshold: float = parameter(at_least(0.0), default=0.0)
-
-    def build_with(self, context: BuildContext, model: object) -> SweptRowsPart:
-        at = np.array([0, -1], np.int64)
-        return SweptRowsPart(model, empty_heap(context.shape.size), self.threshold, at)
+    def build_with(self, context: BuildContext, model: object) -> RowSweepingPart:
+        heap = empty_heap(context.shape.size)
+        return RowSweepingPart(model, heap, self.threshold, np.array([0, -1], np.int64))

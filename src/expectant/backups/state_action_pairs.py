@@ -1,7 +1,6 @@
-"""Planning from every state and action that has been tried, by what came of it last.
+"""Backups from state-action pairs: all pairs in turn, or those tried, with their latest outcome.
 
-This is the memory of Dyna-Q (Sutton 1990; S&B section 8.2): of every pair of a state and an action
-the latest outcome, all pairs alike.
+The latter are the model of Dyna-Q (Sutton 1990; S&B section 8.2).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.states import SeenPart, seen_row, seen_states
+from expectant.backups.states import SeenPart, empty_rows, find_or_add_row
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
@@ -29,19 +28,61 @@ from expectant.core.verbs import (
     save,
     stored_transition,
 )
+from expectant.features.discrete import feature_table
 
 NONE = -1
 COUNT, STEPS, DRAWN = 0, 1, 2
 
 
+class AllPairsPart(NamedTuple):
+    """``features`` of all states; pair (s, a) is number s · A + a, and ``next`` (1,) comes next."""
+
+    features: BinaryTable | WeightedTable
+    pairs: int
+    actions: int
+    next: np.ndarray
+
+
+@remember.register(AllPairsPart)
+def _(backups, transition):
+    pass
+
+
+@draw.register(AllPairsPart)
+def _(backups, state, rng):
+    pair = backups.next[0]
+    backups.next[0] = pair + 1 if pair + 1 < backups.pairs else 0
+    load(backups.features, pair // backups.actions, state)
+    return pair
+
+
+@stored_transition.register(AllPairsPart)
+def _(backups, slot):
+    return slot % backups.actions, 0.0, 1.0  # only the action is known
+
+
+class AllPairs(Backups):
+    """All state-action pairs in turn, tried or not: exhaustive sweeps.
+
+    The domain must number its states. Agents with action values back up the drawn action; for those
+    with state values each state is drawn once per action.
+    """
+
+    draws_actions: ClassVar[bool] = True
+
+    def build(self, context: BuildContext) -> AllPairsPart:
+        table, actions = feature_table(context, "AllPairs"), context.actions
+        pairs = len(table.state_indices) * actions
+        return AllPairsPart(table, pairs, actions, np.zeros(1, np.int64))
+
+
 class PairsPart(NamedTuple):
     """The latest outcome of every pair; pair (row, a) is number row · A + a.
 
-    ``successors``, ``rewards``, ``alive``, ``outcomes`` and ``times`` (n · A rows) are what came of
-    each pair, and at which step. ``order`` (n · A,) lists the pairs to draw from, ``positions``
-    (n · A,) says where each is in the list (−1: it is not). ``counters`` (3,): how long the list
-    is, the steps so far and the draws so far. With ``untried`` all actions of a state that was
-    acted in are listed.
+    ``successors``, ``rewards``, ``alive``, ``outcomes`` and ``times`` (n · A rows) are the latest
+    outcome of each pair and its step. ``order`` (n · A,) lists the pairs to draw from,
+    ``positions`` (n · A,) are their positions there (−1: absent). ``counters`` (3,): the length of
+    the list, steps and draws so far. If ``untried``, all actions of a state acted in are listed.
     """
 
     seen: SeenPart
@@ -58,8 +99,7 @@ class PairsPart(NamedTuple):
 
 
 @function
-def enlist(pairs, pair):
-    """Put a pair on the list, if it is not there."""
+def list_pair(pairs, pair):
     if pairs.positions[pair] == NONE:
         last = pairs.counters[COUNT]
         pairs.order[last] = pair
@@ -68,8 +108,7 @@ def enlist(pairs, pair):
 
 
 @function
-def strike(pairs, pair):
-    """Take a pair off the list, if it is there; the last one takes its place."""
+def unlist_pair(pairs, pair):
     position = pairs.positions[pair]
     if position != NONE:
         last = pairs.counters[COUNT] - 1
@@ -81,57 +120,57 @@ def strike(pairs, pair):
 
 
 @function
-def enter(pairs, row, state):
-    """Make the row of a state that is new: no pair of it is known, or all as self-loops."""
+def reset_pairs(pairs, row, state):
+    """Reset the pairs of a new state: unlisted, or listed as self-loops if ``untried``."""
     for action in range(pairs.actions):
         pair = row * pairs.actions + action
-        strike(pairs, pair)
+        unlist_pair(pairs, pair)
         pairs.times[pair] = 0
         if pairs.untried:
             save(pairs.successors, pair, state)
             pairs.rewards[pair], pairs.alive[pair], pairs.outcomes[pair] = 0.0, 1.0, NONE
-            enlist(pairs, pair)
+            list_pair(pairs, pair)
 
 
 @function
-def pair_in(pairs, state, action):
-    """The number of a pair, whose state is given a row now if it has none."""
+def find_or_add_pair(pairs, state, action):
+    """Return the number of a pair; a new state gets a row."""
     total = pairs.seen.total[0]
-    row = seen_row(pairs.seen, state)
+    row = find_or_add_row(pairs.seen, state)
     if pairs.seen.total[0] > total:
-        enter(pairs, row, state)
+        reset_pairs(pairs, row, state)
     return row * pairs.actions + action
 
 
 @remember.register(PairsPart)
 def _(pairs, transition):
-    pair = pair_in(pairs, transition.state, transition.action)
+    pair = find_or_add_pair(pairs, transition.state, transition.action)
     save(pairs.successors, pair, transition.next_state)
     pairs.rewards[pair] = transition.reward
     pairs.alive[pair] = transition.alive
     pairs.outcomes[pair] = transition.outcome
     pairs.counters[STEPS] += 1
     pairs.times[pair] = pairs.counters[STEPS]
-    enlist(pairs, pair)
+    list_pair(pairs, pair)
 
 
 @function
-def any_pair(pairs, rng):
-    """A pair drawn evenly from the list."""
+def draw_pair(pairs, rng):
+    """Draw uniformly from the listed pairs."""
     return pairs.order[int(rng.random() * pairs.counters[COUNT])]
 
 
 @function
-def load_state(pairs, pair, state):
-    """Write the state of a pair into ``state``."""
+def load_drawn(pairs, pair, state):
+    """Count a draw and write the state of the pair into ``state``."""
+    pairs.counters[DRAWN] += 1
     load(pairs.seen.distinct.vectors, pair // pairs.actions, state)
 
 
 @draw.register(PairsPart)
 def _(pairs, state, rng):
-    pair = any_pair(pairs, rng)
-    pairs.counters[DRAWN] += 1
-    load_state(pairs, pair, state)
+    pair = draw_pair(pairs, rng)
+    load_drawn(pairs, pair, state)
     return pair
 
 
@@ -163,18 +202,14 @@ def _(pairs):
     return int(pairs.counters[DRAWN])
 
 
-def rows_for(context: BuildContext, capacity: int) -> int:
-    """How many distinct states to make room for: no more than there can be."""
+def empty_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPart:
+    """Allocate the pairs of ``capacity`` distinct states, or of all if there are fewer."""
     states = context.domain.states
-    return capacity if states is None or context.shape.remembers else min(capacity, int(states))
-
-
-def latest_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPart:
-    """Room for the pairs of so many states."""
-    rows = rows_for(context, capacity)
-    size = rows * context.actions
+    if states is not None and not context.shape.remembers:
+        capacity = min(capacity, int(states))
+    size = capacity * context.actions
     return PairsPart(
-        seen_states(context.shape, rows),
+        empty_rows(context.shape, capacity),
         empty_table(context.shape, size),
         zeros(size),
         zeros(size),
@@ -189,12 +224,11 @@ def latest_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPa
 
 
 class SeenPairs(Backups):
-    """Uniform over the pairs of a state and an action that have been tried, with what came of it.
+    """Uniform over the state-action pairs that were tried, each with its latest outcome.
 
-    Each keeps its latest outcome. With ``untried`` the other actions of states that were acted in
-    are drawn too, as steps that stay in the state and pay 0 (Dyna-Q+). States are told apart by
-    their feature vectors; there is room for ``capacity`` of them, and a new one then takes the
-    place of the one that was first seen longest ago.
+    If ``untried``, the other actions of states acted in are drawn too, as self-loops with reward 0
+    (Dyna-Q+). Beyond ``capacity`` distinct feature vectors a new one replaces the one that was
+    first seen longest ago.
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
@@ -206,4 +240,4 @@ class SeenPairs(Backups):
     model_fits: int | str = model_fits_parameter()
 
     def build(self, context: BuildContext) -> PairsPart:
-        return latest_pairs(context, self.capacity, self.untried)
+        return empty_pairs(context, self.capacity, self.untried)

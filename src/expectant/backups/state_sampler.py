@@ -1,4 +1,4 @@
-"""A learned distribution of states, to plan from without storing any experience."""
+"""A learned distribution of states: planning without stored experience."""
 
 from __future__ import annotations
 
@@ -11,25 +11,16 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import whole
-from expectant.core.verbs import (
-    draw,
-    function,
-    index,
-    put,
-    remember,
-    size,
-    value,
-)
+from expectant.core.verbs import draw, function, index, put, remember, size, value
 
-SAME = 1e-9
+SAME = 1e-9  # relative squared distance of states that count as equal
 
 
 class SamplerPart(NamedTuple):
-    """Prototypes, each the mean of the states that were nearest to it.
+    """Statistics of the states assigned to each of C prototypes.
 
-    Of the states of every prototype: ``uses`` (C,) is how many there were, ``counts`` (C, d) how
-    often each feature was active in them, ``sums`` (C, d) its values added up, ``squares`` (C,) the
-    squared length of ``sums``. ``total`` (1,) is how many states there were in all.
+    ``uses`` (C,) counts states, ``counts`` (C, d) how often each feature was active, ``sums``
+    (C, d) are sums of its values, ``squares`` (C,) are ‖sums‖²; ``total`` (1,) counts all states.
     """
 
     uses: np.ndarray
@@ -40,8 +31,8 @@ class SamplerPart(NamedTuple):
 
 
 @function
-def winner(sampler, state):
-    """The prototype nearest to a state; an unused one for a state that is unlike all others."""
+def nearest_prototype(sampler, state):
+    """Nearest prototype to a state; an unused one, while there is any, if none equals it."""
     nearest, least, length = 0, math.inf, 0.0
     for n in range(size(state)):
         length += value(state, n) * value(state, n)
@@ -60,9 +51,9 @@ def winner(sampler, state):
 
 @remember.register(SamplerPart)
 def _(sampler, transition):
-    """Online k-means (MacQueen 1967): the nearest prototype takes the state into its mean."""
+    """Online k-means (MacQueen 1967): add the state to the mean of the nearest prototype."""
     state = transition.state
-    c, sums = winner(sampler, state), sampler.sums
+    c, sums = nearest_prototype(sampler, state), sampler.sums
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
         if x != 0.0:
@@ -75,12 +66,11 @@ def _(sampler, transition):
 
 @draw.register(SamplerPart)
 def _(sampler, state, rng):
-    """A prototype by its share, then features by systematic sampling (Madow 1949).
+    """Draw a prototype by its share, then features by systematic sampling (Madow 1949).
 
-    Lay the features end to end, each as long as its count, and pick those under marks that are
-    ``uses`` apart, the first mark being random. Every feature is then active exactly as often as in
-    the prototype's states, and as many are active at once. With tile coding that is one tile of
-    every tiling.
+    Features lie end to end, each as long as its count; those under marks ``uses`` apart are active,
+    the first mark being random. Every feature is active as often as in the prototype's states, and
+    as many are active at once: with tile coding, one tile per tiling.
     """
     counts, mark, c = sampler.counts, int(rng.random() * sampler.total[0]), 0
     while mark >= sampler.uses[c]:
@@ -93,7 +83,7 @@ def _(sampler, state, rng):
             put(state, n, j, sampler.sums[c, j] / counts[c, j])
             n += 1
             mark += sampler.uses[c]
-    while n < size(state):  # entries that were switched off
+    while n < size(state):  # entries with value zero
         put(state, n, 0, 0.0)
         n += 1
     state.state_index[0] = -1
@@ -101,11 +91,11 @@ def _(sampler, state, rng):
 
 
 class StateSampler(Backups):
-    """States drawn from a mixture of ``clusters`` prototypes, learned online; none is stored.
+    """States drawn from a mixture of ``clusters`` prototypes, learned online.
 
-    With one-hot features this is the empirical distribution of the states acted from, and with no
-    more distinct states than clusters too. Otherwise it is exact about how often each feature is
-    active, but its states need not be ones that exist, and they have no place in the environment.
+    This is the empirical distribution with one-hot features, or if there are no more distinct
+    states than clusters. Otherwise feature frequencies are exact, but drawn states need not exist
+    in the environment and have no state index.
     """
 
     knows_state_index: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Planning from states: the current one, all there are (or all pairs), or all that were seen."""
+"""Backups from states: the current one, all states of the domain, or all states seen."""
 
 from __future__ import annotations
 
@@ -11,23 +11,20 @@ from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.memory import full
 from expectant.core.rules import flag, whole
 from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable, empty_state
-from expectant.core.verbs import copy, draw, function, load, remember, save, stored_transition
+from expectant.core.verbs import copy, draw, function, load, remember, save
 from expectant.features.discrete import feature_table
-from expectant.features.distinct_vectors import EMPTY, DistinctPart, distinct_vectors, slot_of
+from expectant.features.distinct_vectors import EMPTY, DistinctPart, empty_vectors, find_slot
 
 
 class CurrentPart(NamedTuple):
-    """``state`` is the one that the agent has just reached."""
+    """The state that the agent has just reached."""
 
     state: Binary | Weighted
 
 
 @remember.register(CurrentPart)
 def _(backups, transition):
-    if transition.alive > 0.0:
-        copy(backups.state, transition.next_state)
-    else:
-        copy(backups.state, transition.state)  # nothing can be planned from the end itself
+    copy(backups.state, transition.next_state if transition.alive > 0.0 else transition.state)
 
 
 @draw.register(CurrentPart)
@@ -37,17 +34,17 @@ def _(backups, state, rng):
 
 
 class CurrentState(Backups):
-    """Always the state that the agent has just reached; after the end, the last one before it."""
+    """The state that the agent has just reached; after termination, the last one before it."""
 
     def build(self, context: BuildContext) -> CurrentPart:
         return CurrentPart(empty_state(context.shape))
 
 
 class AllStatesPart(NamedTuple):
-    """``features`` has the vector of every state of the domain; ``states`` is how many.
+    """``features`` of all ``states`` of the domain.
 
-    In sweeps ``order`` (S,) is that of the present one and ``drawn`` (1,) how many of it are drawn;
-    without them there is no order.
+    For sweeps, ``order`` (S,) is the order of the present one (otherwise empty) and ``drawn`` (1,)
+    the number of its states drawn so far.
     """
 
     features: BinaryTable | WeightedTable
@@ -57,33 +54,37 @@ class AllStatesPart(NamedTuple):
 
 
 @function
-def next_in_sweep(backups, rng):
-    """Draw one of the states that the sweep has not been to; a new sweep begins after the last."""
+def draw_in_sweep(backups, rng):
+    """Draw a state not yet drawn in this sweep (Fisher-Yates); start a new sweep after the last."""
     order, count = backups.order, backups.drawn[0]
     if count == backups.states:
         count = 0
-    chosen = count + int(rng.random() * (backups.states - count))
-    found = order[chosen]
-    order[chosen] = order[count]
-    order[count] = found
+    position = count + int(rng.random() * (backups.states - count))
+    state = order[position]
+    order[position] = order[count]
+    order[count] = state
     backups.drawn[0] = count + 1
-    return found
+    return state
+
+
+@remember.register(AllStatesPart)
+def _(backups, transition):
+    pass
 
 
 @draw.register(AllStatesPart)
 def _(backups, state, rng):
     if backups.order.shape[0] > 0:
-        load(backups.features, next_in_sweep(backups, rng), state)
+        load(backups.features, draw_in_sweep(backups, rng), state)
     else:
         load(backups.features, int(rng.random() * backups.states), state)
     return -1
 
 
 class AllStates(Backups):
-    """Uniform over all states of the domain, which must number them, whether seen or not.
+    """Uniform over all states of the domain, which must number them, seen or not.
 
-    Every draw is on its own; in ``sweeps`` each state comes once before any comes again, in an
-    order that is drawn for every sweep.
+    Draws are independent, or in ``sweeps`` over all states in a new random order each.
     """
 
     sweeps: bool = parameter(flag(), default=False)
@@ -91,62 +92,14 @@ class AllStates(Backups):
     def build(self, context: BuildContext) -> AllStatesPart:
         table = feature_table(context, "AllStates")
         states = len(table.state_indices)
-        order = np.arange(states * self.sweeps)
-        return AllStatesPart(table, states, order, np.zeros(1, np.int64))
-
-
-class AllPairsPart(NamedTuple):
-    """``features`` has the vector of every state; pair (s, a) is number s · A + a.
-
-    ``following`` (1,) is the pair that comes next, of ``pairs`` in all.
-    """
-
-    features: BinaryTable | WeightedTable
-    pairs: int
-    actions: int
-    following: np.ndarray
-
-
-@remember.register(AllStatesPart)
-@remember.register(AllPairsPart)
-def _(backups, transition):
-    pass
-
-
-@draw.register(AllPairsPart)
-def _(backups, state, rng):
-    pair = backups.following[0]
-    backups.following[0] = pair + 1 if pair + 1 < backups.pairs else 0
-    load(backups.features, pair // backups.actions, state)
-    return pair
-
-
-@stored_transition.register(AllPairsPart)
-def _(backups, slot):
-    """The action of a pair; nothing is known of what came of it."""
-    return slot % backups.actions, 0.0, 1.0
-
-
-class AllPairs(Backups):
-    """All pairs of a state and an action in turn, tried or not: exhaustive sweeps.
-
-    The domain must number its states. Agents with action values back up the drawn action; for those
-    with state values every state comes as often in a row as there are actions.
-    """
-
-    draws_actions: ClassVar[bool] = True
-
-    def build(self, context: BuildContext) -> AllPairsPart:
-        table, actions = feature_table(context, "AllPairs"), context.actions
-        pairs = len(table.state_indices) * actions
-        return AllPairsPart(table, pairs, actions, np.zeros(1, np.int64))
+        return AllStatesPart(table, states, np.arange(states * self.sweeps), np.zeros(1, np.int64))
 
 
 class SeenPart(NamedTuple):
-    """``distinct`` keeps every distinct state in a row.
+    """``distinct`` holds every distinct state in a row.
 
-    ``serials`` (n,) numbers the states in the order they were first seen, ``total`` (1,) is how
-    many numbers have been given; ``scratch`` is for states on the move.
+    ``serials`` (n,) are the rows' serial numbers, in the order in which states were first seen;
+    ``total`` (1,) is the number of serials given. ``scratch`` is scratch.
     """
 
     distinct: DistinctPart
@@ -156,39 +109,35 @@ class SeenPart(NamedTuple):
 
 
 @function
-def vacate(seen, row):
-    """Take the state in a row out of the table.
-
-    The states in the slots behind it may have been put there because its slot was taken: they are
-    entered again, so that looking them up finds them without a gap.
-    """
+def evict_row(seen, row):
+    """Remove a state from the hash table, and insert those in the slots behind it again."""
     vectors, slots, scratch = seen.distinct.vectors, seen.distinct.slots, seen.scratch
     load(vectors, row, scratch)
-    slot = slot_of(seen.distinct, scratch)
+    slot = find_slot(seen.distinct, scratch)
     slots[slot] = EMPTY
     slot = slot + 1 if slot + 1 < slots.shape[0] else 0
     while slots[slot] != EMPTY:
-        moving = slots[slot]
+        moved = slots[slot]
         slots[slot] = EMPTY
-        load(vectors, moving, scratch)
-        slots[slot_of(seen.distinct, scratch)] = moving
+        load(vectors, moved, scratch)
+        slots[find_slot(seen.distinct, scratch)] = moved
         slot = slot + 1 if slot + 1 < slots.shape[0] else 0
 
 
 @function
-def seen_row(seen, state):
-    """The row of a state; where no room is left, a new one replaces the one first seen.
+def find_or_add_row(seen, state):
+    """Return the row of a state; if all are in use, a new one replaces the one first seen.
 
-    Several places may look alike: the row always has the latest.
+    Of environment states with the same features the row keeps the latest state index.
     """
     distinct, serial, rows = seen.distinct, seen.total[0], seen.serials.shape[0]
-    slot = slot_of(distinct, state)
+    slot = find_slot(distinct, state)
     row = distinct.slots[slot]
     if row == EMPTY:
         row = serial % rows
         if serial >= rows:
-            vacate(seen, row)
-            slot = slot_of(distinct, state)  # what was vacated may have stood in the way
+            evict_row(seen, row)
+            slot = find_slot(distinct, state)  # eviction may have freed an earlier slot
         distinct.slots[slot] = row
         seen.serials[row] = serial
         seen.total[0] = serial + 1
@@ -197,27 +146,27 @@ def seen_row(seen, state):
 
 
 @function
-def any_row(seen, rng):
-    """A row drawn evenly from those in use."""
+def draw_row(seen, rng):
+    """Draw uniformly from the rows in use."""
     rows = seen.serials.shape[0]
     return int(rng.random() * (seen.total[0] if seen.total[0] < rows else rows))
 
 
 @remember.register(SeenPart)
 def _(seen, transition):
-    seen_row(seen, transition.state)
+    find_or_add_row(seen, transition.state)
 
 
 @draw.register(SeenPart)
 def _(seen, state, rng):
-    load(seen.distinct.vectors, any_row(seen, rng), state)
+    load(seen.distinct.vectors, draw_row(seen, rng), state)
     return -1
 
 
-def seen_states(shape: Shape, capacity: int) -> SeenPart:
-    """Room for so many distinct states."""
+def empty_rows(shape: Shape, capacity: int) -> SeenPart:
+    """Allocate rows for ``capacity`` distinct states."""
     return SeenPart(
-        distinct_vectors(shape, capacity),
+        empty_vectors(shape, capacity),
         full(capacity, -1, np.int64),
         np.zeros(1, np.int64),
         empty_state(shape),
@@ -225,14 +174,13 @@ def seen_states(shape: Shape, capacity: int) -> SeenPart:
 
 
 class SeenStates(Backups):
-    """Uniform over the distinct states that the agent has acted from.
+    """Uniform over the distinct feature vectors that the agent has acted from.
 
-    States are told apart by their feature vectors. There is room for ``capacity`` of them; after
-    that a new one takes the place of the one that was first seen longest ago.
+    Beyond ``capacity`` a new one replaces the one that was first seen longest ago.
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     capacity: int = parameter(whole(1), default=10_000)
 
     def build(self, context: BuildContext) -> SeenPart:
-        return seen_states(context.shape, self.capacity)
+        return empty_rows(context.shape, self.capacity)

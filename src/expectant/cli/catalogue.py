@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from expectant.agents.planning_agent import MODELS
-from expectant.backups import NAMED
+from expectant.backups import NAMED_BACKUPS
 from expectant.core.config import KINDS, PARAMETERS_HEADING, Config, list_parameters, suggest_name
 from expectant.core.errors import MissingExtra
 from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
+from expectant.models import NAMED_MODELS
 from expectant.options.option_set import OptionSet
 from expectant.step_sizes import StepSize
 
@@ -37,8 +37,8 @@ def catalogue() -> list[dict[str, Any]]:
 
 def short_names() -> dict[str, str]:
     """Names that agents accept for models and backup distributions, by kind."""
-    models = {make(0.1).kind: name for name, make in reversed(MODELS.items())}
-    return models | {make(1).kind: name for name, make in NAMED.items()}
+    models = {make(0.1).kind: name for name, make in reversed(NAMED_MODELS.items())}
+    return models | {make(1).kind: name for name, make in NAMED_BACKUPS.items()}
 
 
 def entry(kind: str) -> dict[str, Any]:

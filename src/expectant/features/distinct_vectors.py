@@ -1,7 +1,6 @@
-"""Numbering the distinct feature vectors that have been seen.
+"""A hash table that numbers the distinct feature vectors seen so far.
 
-Open addressing in arrays: a vector's active entries and values are hashed to a place in ``slots``,
-which holds the vector's number. Looking one up costs O(k) however many there are.
+Open addressing with linear probing: a look-up costs O(k) however many vectors there are.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from expectant.core.verbs import function, index, matches, save, size, value
 
 EMPTY = -1
 MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³
-FINENESS = 1_048_576.0  # values that differ by less may share a slot's chain, never a number
+RESOLUTION = 1_048_576.0  # closer values may have the same hash, but not the same number
 
 
 class DistinctPart(NamedTuple):
-    """``vectors`` holds vector n in row n; ``slots`` (a power of two) maps hashes to numbers."""
+    """``vectors`` holds vector n in row n; ``slots`` maps hashes to numbers; ``used`` (1,)."""
 
     vectors: BinaryTable | WeightedTable
     slots: np.ndarray
@@ -29,12 +28,12 @@ class DistinctPart(NamedTuple):
 
 
 @function
-def slot_of(distinct, state):
-    """Where a vector is, or would go: the first slot from its hash that holds it or nothing."""
+def find_slot(distinct, state):
+    """Return the slot of a vector: the first one from its hash on that holds it or is empty."""
     code = 7
     for n in range(size(state)):
         code = (code * MULTIPLIER + index(state, n) + 1) % MODULUS
-        code = (code + int(value(state, n) * FINENESS)) % MODULUS
+        code = (code + int(value(state, n) * RESOLUTION)) % MODULUS
     slots = distinct.slots
     slot = code % slots.shape[0]
     while slots[slot] != EMPTY and not matches(distinct.vectors, slots[slot], state):
@@ -43,15 +42,15 @@ def slot_of(distinct, state):
 
 
 @function
-def number_of(distinct, state):
-    """The number of a vector, −1 if it has none."""
-    return distinct.slots[slot_of(distinct, state)]
+def find_vector(distinct, state):
+    """Return the number of a vector, −1 if it has none."""
+    return distinct.slots[find_slot(distinct, state)]
 
 
 @function
-def numbered(distinct, state):
-    """The number of a vector, given to it now if it is new; −1 if there are no numbers left."""
-    slot = slot_of(distinct, state)
+def find_or_add_vector(distinct, state):
+    """Return the number of a vector, a new one if needed; −1 if the table is full."""
+    slot = find_slot(distinct, state)
     if distinct.slots[slot] == EMPTY and distinct.used[0] < distinct.vectors.state_indices.shape[0]:
         save(distinct.vectors, distinct.used[0], state)
         distinct.slots[slot] = distinct.used[0]
@@ -59,12 +58,9 @@ def numbered(distinct, state):
     return distinct.slots[slot]
 
 
-def _slots_for(capacity: int) -> int:
-    """A power of two, so that the slots are never more than half full."""
-    return 1 << (2 * capacity - 1).bit_length()
-
-
-def distinct_vectors(shape: Shape, capacity: int) -> DistinctPart:
-    """Room for so many distinct vectors."""
-    slots = full(_slots_for(capacity), EMPTY, np.int64)
-    return DistinctPart(empty_table(shape, capacity), slots, np.zeros(1, np.int64))
+def empty_vectors(shape: Shape, capacity: int) -> DistinctPart:
+    """Allocate a table for ``capacity`` distinct vectors."""
+    slots = 1 << (2 * capacity - 1).bit_length()  # a power of two, at most half full
+    return DistinctPart(
+        empty_table(shape, capacity), full(slots, EMPTY, np.int64), np.zeros(1, np.int64)
+    )

@@ -1,17 +1,20 @@
-"""Models: learned and given, of means, of distributions and of samples."""
+"""Models that agents plan with: expectation, distribution and sample models, learned or exact."""
+
+from collections.abc import Callable
 
 from expectant.core.interfaces import Model
-from expectant.models.distribution import Distribution
+from expectant.models.distribution import Distribution, TrueModel
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.n_step import NStepExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
-from expectant.models.true import TrueModel
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
+from expectant.step_sizes import StepSize, adapts
 
 __all__ = [
+    "NAMED_MODELS",
     "CachedLookahead",
     "Distribution",
     "EpisodicExpectation",
@@ -26,3 +29,19 @@ __all__ = [
     "SparseExpectation",
     "TrueModel",
 ]
+
+# Each entry takes the agent's model step.
+NAMED_MODELS: dict[str, Callable[[float | StepSize], Model]] = {
+    "expectation": LinearExpectation,
+    "cached_lookahead": CachedLookahead,
+    "sparse": SparseExpectation,
+    "episodic": EpisodicExpectation,
+    "network": lambda step: NetworkExpectation() if adapts(step) else NetworkExpectation(step=step),
+    "distribution": lambda step: Distribution(),
+    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
+    "sample": lambda step: Sample(),
+    "exact": lambda step: ExactExpectation(),
+    "exact_episodic": lambda step: ExactEpisodic(),
+    "true": lambda step: TrueModel(),
+    "true_sample": lambda step: Sample(TrueModel()),
+}

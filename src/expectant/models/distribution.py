@@ -1,7 +1,6 @@
-"""A learned distribution model: counts of what followed each state and action.
+"""Distribution models p(s', r | s, a): learned counts, and the true model of a finite MDP.
 
-States are told apart by their feature vectors. p(s' | s, a) is a share of the counts; the share of
-the transitions that ended an episode is the missing mass. Old counts can be made to fade.
+Missing probability mass is termination.
 """
 
 from __future__ import annotations
@@ -14,30 +13,39 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import full, zeros
 from expectant.core.rules import between, number, or_none, whole
-from expectant.core.vectors import Binary, Weighted, empty_state, state_value
+from expectant.core.vectors import (
+    Binary,
+    BinaryTable,
+    Weighted,
+    WeightedTable,
+    empty_state,
+    state_value,
+)
 from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
+    draw_outcome,
     fit,
     function,
     load,
 )
+from expectant.domains.finite import END, PHASE, phase_array, require_mdp
+from expectant.features.discrete import feature_table
 from expectant.features.distinct_vectors import (
     DistinctPart,
-    distinct_vectors,
-    number_of,
-    numbered,
+    empty_vectors,
+    find_or_add_vector,
+    find_vector,
 )
 
-END, FREE = -1, -2
+FREE = -2
 
 
 class DistributionPart(NamedTuple):
-    """``counts``, ``successors`` and ``rewards`` (N, A, O) for N distinct states and O outcomes.
+    """``counts``, ``successors`` and mean ``rewards`` (N, A, O) of O outcomes in N distinct states.
 
-    A successor is a state's number, −1 for the end, −2 for an outcome that is still free;
-    ``rewards`` are mean rewards of the outcomes; ``promise`` is what is said of what was never
-    tried. ``successor`` is scratch.
+    A successor is the number of a state, −1 for the end, −2 for a free outcome. Untried actions
+    have ``untried_value``. ``successor`` is scratch.
     """
 
     states: DistinctPart
@@ -50,8 +58,8 @@ class DistributionPart(NamedTuple):
 
 
 @function
-def outcome_for(model, state, action, successor):
-    """The outcome that stands for a successor; the rarest one is given up for a new successor."""
+def find_or_add_outcome(model, state, action, successor):
+    """Return the outcome with this successor; a new one replaces the rarest."""
     rarest = 0
     for o in range(model.counts.shape[2]):
         if model.successors[state, action, o] == successor:
@@ -66,7 +74,7 @@ def outcome_for(model, state, action, successor):
 
 @function
 def probability(model, state, action, outcome):
-    """The share of an outcome in the counts of a state and action (0 where nothing is known)."""
+    """Relative frequency of an outcome; 0 for an untried action."""
     total = 0.0
     for o in range(model.counts.shape[2]):
         total += model.counts[state, action, o]
@@ -75,60 +83,71 @@ def probability(model, state, action, outcome):
 
 @fit.register(DistributionPart)
 def _(model, transition):
-    """Count one transition; all counts of its state and action fade first."""
-    state, action = numbered(model.states, transition.state), transition.action
+    """Count one transition after decaying all counts of its state and action."""
+    state, action = find_or_add_vector(model.states, transition.state), transition.action
     if state < 0:
         return 0.0
     successor = END
     if transition.alive > 0.0:
-        successor = numbered(model.states, transition.next_state)
-    if transition.alive > 0.0 and successor < 0:
-        return 0.0
+        successor = find_or_add_vector(model.states, transition.next_state)
+        if successor < 0:
+            return 0.0
     for o in range(model.counts.shape[2]):
         model.counts[state, action, o] *= 1.0 - model.forgetting
-    o = outcome_for(model, state, action, successor)
+    o = find_or_add_outcome(model, state, action, successor)
     model.counts[state, action, o] += 1.0
-    surprise = transition.reward - model.rewards[state, action, o]
-    model.rewards[state, action, o] += surprise / model.counts[state, action, o]
-    return abs(surprise)
+    error = transition.reward - model.rewards[state, action, o]
+    model.rewards[state, action, o] += error / model.counts[state, action, o]
+    return abs(error)
 
 
-@function
-def counted_outlook(model, state, action, weights, discount):
-    """Σ p(s' | s, a) [r + γ · the outlook of s'], the promise where nothing is known."""
-    number, total, tried = number_of(model.states, state), 0.0, False
-    if number < 0:
+@backed_up_value.register(DistributionPart)
+@backed_up_action_value.register(DistributionPart)
+def _(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ v̂(s')]: AVI's target, or AAVI's where v̂(s') = max_a' q̂(s', a')."""
+    row, total, tried = find_vector(model.states, state), 0.0, False
+    if row < 0:
         return model.untried_value
     for o in range(model.counts.shape[2]):
-        if model.counts[number, action, o] > 0.0:
-            value = model.rewards[number, action, o]
-            row = model.successors[number, action, o]
-            if row != END:
-                load(model.states.vectors, row, model.successor)
+        if model.counts[row, action, o] > 0.0:
+            value = model.rewards[row, action, o]
+            successor = model.successors[row, action, o]
+            if successor != END:
+                load(model.states.vectors, successor, model.successor)
                 value += discount * state_value(weights, model.successor)
-            total += probability(model, number, action, o) * value
+            total += probability(model, row, action, o) * value
             tried = True
     return total if tried else model.untried_value
 
 
-@backed_up_value.register(DistributionPart)
-def _(model, state, action, weights, discount):
-    """The bracket of AVI's target: the mean of v̂(s')."""
-    return counted_outlook(model, state, action, weights, discount)
-
-
-@backed_up_action_value.register(DistributionPart)
-def _(model, state, action, weights, discount):
-    """AAVI's target: the mean of the maxima of q̂(s', ·)."""
-    return counted_outlook(model, state, action, weights, discount)
+@draw_outcome.register(DistributionPart)
+def _(model, state, action, successor, rng):
+    row, left, chosen = find_vector(model.states, state), rng.random(), -1
+    if row < 0:
+        return model.untried_value, 0.0
+    for o in range(model.counts.shape[2]):
+        share = probability(model, row, action, o)
+        if share > 0.0:
+            chosen = o
+            left -= share
+            if left < 0.0:
+                break
+    if chosen < 0:
+        return model.untried_value, 0.0
+    reward = model.rewards[row, action, chosen]
+    next_row = model.successors[row, action, chosen]
+    if next_row == END:
+        return reward, 0.0
+    load(model.states.vectors, next_row, successor)
+    return reward, 1.0
 
 
 class Distribution(Model):
-    """Counts of successors per distinct state and action, from at most so many ``states``.
+    """Transition counts per distinct state and action, for at most ``states`` feature vectors.
 
-    ``outcomes`` is how many successors of a state and action are told apart; ``forgetting`` is the
-    share that older counts lose with every new one, so that a changing world is followed. What was
-    never tried is said to earn ``initial_reward`` and end (None: the agent's initial value).
+    Each state and action has at most ``outcomes`` successors. ``forgetting`` is the fraction that
+    earlier counts lose with every new one, to track a changing world. Untried actions are predicted
+    to earn ``initial_reward`` and end (None: the agent's initial value).
     """
 
     memory_advice: ClassVar[str] = "fewer states or outcomes of Distribution"
@@ -140,11 +159,79 @@ class Distribution(Model):
     def build(self, context: BuildContext) -> DistributionPart:
         shape = (self.states, context.actions, self.outcomes)
         return DistributionPart(
-            distinct_vectors(context.shape, self.states),
+            empty_vectors(context.shape, self.states),
             zeros(shape),
             full(shape, FREE, np.int64),
             zeros(shape),
             self.forgetting,
             context.untried_value if self.initial_reward is None else self.initial_reward,
             empty_state(context.shape),
+        )
+
+
+class TruePart(NamedTuple):
+    """``probabilities`` and ``rewards`` (P, S, A, O), ``successors`` (S, A, O), all features.
+
+    ``now`` is shared with the domain and holds the present phase; ``successor`` is scratch.
+    """
+
+    probabilities: np.ndarray
+    rewards: np.ndarray
+    successors: np.ndarray
+    features: BinaryTable | WeightedTable
+    successor: Binary | Weighted
+    now: np.ndarray
+
+
+@fit.register(TruePart)
+def _(model, transition):
+    return 0.0
+
+
+@backed_up_value.register(TruePart)
+@backed_up_action_value.register(TruePart)
+def _(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ v̂(s')], as for learned counts."""
+    row, phase, total = state.state_index[0], model.now[PHASE], 0.0
+    for o in range(model.successors.shape[2]):
+        probability = model.probabilities[phase, row, action, o]
+        total += probability * model.rewards[phase, row, action, o]
+        successor = model.successors[row, action, o]
+        if successor != END:
+            load(model.features, successor, model.successor)
+            total += probability * discount * state_value(weights, model.successor)
+    return total
+
+
+@draw_outcome.register(TruePart)
+def _(model, state, action, successor, rng):
+    row, phase, left = state.state_index[0], model.now[PHASE], rng.random()
+    chosen = model.successors.shape[2] - 1
+    for o in range(model.successors.shape[2]):
+        left -= model.probabilities[phase, row, action, o]
+        if left < 0.0:
+            chosen = o
+            break
+    reward = model.rewards[phase, row, action, chosen]
+    next_row = model.successors[row, action, chosen]
+    if next_row == END:
+        return reward, 0.0
+    load(model.features, next_row, successor)
+    return reward, 1.0
+
+
+class TrueModel(Model):
+    """The true distribution model of a finite MDP, in its present phase."""
+
+    learns = False
+
+    def build(self, context: BuildContext) -> TruePart:
+        table = require_mdp(context, "TrueModel").outcomes
+        return TruePart(
+            table.probabilities.copy(),
+            table.rewards.copy(),
+            table.successors.copy(),
+            feature_table(context),
+            empty_state(context.shape),
+            phase_array(context),
         )

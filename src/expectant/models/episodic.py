@@ -1,4 +1,4 @@
-"""General episodic expectation models (GEEM): r, ŝ given no termination, and β, learned apart."""
+"""General episodic expectation models (GEEM): r, termination β, and ŝ given no termination."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from expectant.models.expectation import (
     LinearExpectation,
     LinearPart,
     add_row,
-    most,
+    max_dot,
     predict,
     row_of,
 )
@@ -35,8 +35,7 @@ from expectant.step_sizes import StepSize, step_size, without_adapting
 
 
 class EpisodicPart(NamedTuple):
-    """``model`` has r and ŝ, the latter learned from transitions that did not end; ``endings``
-    (A, D) are the weights of β(s, a), a linear estimate kept between 0 and 1."""
+    """``model`` holds r and ŝ, ``endings`` (A, D) the weights of β(s, a), clipped to [0, 1]."""
 
     model: LinearPart
     endings: np.ndarray
@@ -53,7 +52,7 @@ def survival(model, state, action):
 
 @fit.register(EpisodicPart)
 def _(episodic, transition):
-    """β towards whether it ended; r always, ŝ only where there is a next state."""
+    """Move β and r always, ŝ only if there is a next state."""
     model, action = episodic.model, transition.action
     ended = 1.0 - transition.alive
     errors = abs(move(episodic.endings[action], transition.state, ended, model.step))
@@ -77,8 +76,8 @@ def _(episodic, state, action, weights, discount):
     """The invalid target: r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
     model = episodic.model
     predict(model, state, action)
-    alive = survival(episodic, state, action)
-    return dot(state, model.rewards[action]) + discount * alive * most(weights, model.work[0])
+    alive, future = survival(episodic, state, action), max_dot(weights, model.work[0])
+    return dot(state, model.rewards[action]) + discount * alive * future
 
 
 @add_expected.register(EpisodicPart)
@@ -90,7 +89,7 @@ def _(episodic, state, action, weights, amount):
 
 @expected_next_state.register(EpisodicPart)
 def _(episodic, state, action, expected):
-    """ŝ and 1 − β, apart."""
+    """Write ŝ; return 1 − β."""
     predict(episodic.model, state, action)
     for i in range(expected.shape[0]):
         expected[i] = episodic.model.work[0, i]
@@ -100,7 +99,7 @@ def _(episodic, state, action, expected):
 class EpisodicExpectation(Model):
     """A linear general episodic expectation model, learned by gradient descent from zero.
 
-    All weights share one step size; of one that adapts it uses the initial step.
+    All weights share one step size; of an adaptive one only the initial step is used.
     """
 
     predicts_means: ClassVar[bool] = True
@@ -113,7 +112,7 @@ class EpisodicExpectation(Model):
 
 
 class ExactEpisodicPart(NamedTuple):
-    """The aligned GEEM of a finite MDP: ``model`` holds r and ŝ, ``endings`` (P·S·A,) the β."""
+    """``model`` holds r and ŝ, ``endings`` (P·S·A,) the β."""
 
     model: ExactPart
     endings: np.ndarray
@@ -126,7 +125,7 @@ def _(episodic, transition):
 
 @backed_up_value.register(ExactEpisodicPart)
 def _(episodic, state, action, weights, discount):
-    """r + γ (1 − β) wᵀŝ with the exact β and ŝ."""
+    """r + γ (1 − β) wᵀŝ."""
     model = episodic.model
     row = row_of(model, state, action)
     future = dot_row(model.expected, row, weights)
@@ -135,10 +134,10 @@ def _(episodic, state, action, weights, discount):
 
 @backed_up_action_value.register(ExactEpisodicPart)
 def _(episodic, state, action, weights, discount):
-    """The invalid target with an exact model."""
+    """The invalid target: r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
     model = episodic.model
     row = row_of(model, state, action)
-    future = most(weights, model.expected[row])
+    future = max_dot(weights, model.expected[row])
     return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
 
 
@@ -157,7 +156,7 @@ def _(episodic, state, action, expected):
 
 
 class ExactEpisodic(Model):
-    """The general episodic expectation model that is aligned with a known finite MDP."""
+    """The general episodic expectation model aligned with a known finite MDP."""
 
     predicts_means: ClassVar[bool] = True
     learns = False

@@ -1,9 +1,9 @@
-"""Zero-terminal expectation models (ZTEM): r(s, a) and s̄(s, a), the terminal state being zero."""
+"""Zero-terminal expectation models (ZTEM): r(s, a) and s̄(s, a), with terminal states as zero."""
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def predict(model, state, action):
 
 
 @function
-def most(weights, features):
+def max_dot(weights, features):
     """max_a w_aᵀ s for a dense vector s."""
     best = -math.inf
     for action in range(weights.shape[0]):
@@ -78,19 +78,19 @@ def add_row(rows, row, weights, amount):
 def _(model, transition):
     """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))², s' = 0 at the end."""
     state, action, work = transition.state, transition.action, model.work
-    surprise = transition.reward - dot(state, model.rewards[action])
+    reward_error = transition.reward - dot(state, model.rewards[action])
     predict(model, state, action)
     for i in range(work.shape[1]):
         work[0, i] = -work[0, i]
     for n in range(size(transition.next_state)):
         j, x = index(transition.next_state, n), value(transition.next_state, n)
         work[0, j] += transition.alive * x
-    adapt_columns(model.step, action, state, surprise, work[0])
+    adapt_columns(model.step, action, state, reward_error, work[0])
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
-        model.rewards[action, j] += change * surprise
+        model.rewards[action, j] += change * reward_error
         add_to_row(model.rows, action, j, change, work[0])
-    return abs(surprise) + dot_row(work, 0, work[0])
+    return abs(reward_error) + dot_row(work, 0, work[0])
 
 
 @backed_up_value.register(LinearPart)
@@ -104,7 +104,7 @@ def _(model, state, action, weights, discount):
 def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
     predict(model, state, action)
-    return dot(state, model.rewards[action]) + discount * most(weights, model.work[0])
+    return dot(state, model.rewards[action]) + discount * max_dot(weights, model.work[0])
 
 
 @add_expected.register(LinearPart)
@@ -115,7 +115,7 @@ def _(model, state, action, weights, amount):
 
 @next_predecessor.register(LinearPart)
 def _(model, feature, link):
-    """Entry j of column a is number a d + j; columns are looked through one after another."""
+    """Search the columns in order; entry j of F_a has number a d + j."""
     rows = model.rows
     for entry in range(link + 1, rows.shape[0] * rows.shape[1]):
         if rows[entry // rows.shape[1], entry % rows.shape[1], feature] != 0.0:
@@ -131,18 +131,26 @@ def _(model, feature, link):
 
 @sample_next.register(LinearPart)
 def _(model, state, action, successor):
-    """s̄ itself, which shrinks with the probability of having ended."""
+    """Write s̄ itself, which shrinks with the probability of termination."""
     predict(model, state, action)
     for i in range(successor.values.shape[0]):
         successor.values[i] = model.work[0, i]
     return 1.0
 
 
+def initial_rewards(model: Any, context: BuildContext) -> np.ndarray:
+    """Return reward weights (A, D) that predict the model's ``initial_reward`` in every state."""
+    reward = context.untried_value if model.initial_reward is None else model.initial_reward
+    owner = f"{type(model).__name__}: initial_reward"
+    weights = constant_weights(context.shape, context.width, reward, owner)
+    return np.repeat(weights[None], context.actions, axis=0)
+
+
 class LinearExpectation(Model):
     """A linear zero-terminal expectation model, learned by gradient descent.
 
-    It starts with s̄ = 0 and r = ``initial_reward`` everywhere (None: the agent's initial value): a
-    high one makes what has not been tried look good.
+    It starts with s̄ = 0 and r = ``initial_reward`` (None: the agent's initial value); a high value
+    is optimistic about untried actions.
     """
 
     memory_advice: ClassVar[str] = 'model="sparse" or fewer features (of tiles: hash_size=)'
@@ -154,11 +162,8 @@ class LinearExpectation(Model):
     initial_reward: float | None = parameter(or_none(number()), default=None)
 
     def build(self, context: BuildContext) -> LinearPart:
-        owner = "LinearExpectation: initial_reward"
-        first = context.untried_value if self.initial_reward is None else self.initial_reward
-        rewards = constant_weights(context.shape, context.width, first, owner)
         return LinearPart(
-            np.repeat(rewards[None], context.actions, axis=0),
+            initial_rewards(self, context),
             zeros((context.actions, context.shape.size, context.width)),
             as_step_size(self.step).build_columns(context),
             zeros((1, context.width)),
@@ -166,9 +171,9 @@ class LinearExpectation(Model):
 
 
 class ExactPart(NamedTuple):
-    """The aligned expectation model of a finite MDP, looked up by the environment's own state.
+    """s̄ in ``expected`` (P·S·A, D) and r in ``rewards`` (P·S·A,), indexed by the true state.
 
-    ``expected`` (P·S·A, D) are the s̄, ``rewards`` (P·S·A,) the r; ``now`` is the domain's.
+    ``now`` is shared with the domain and holds the present phase.
     """
 
     expected: np.ndarray
@@ -180,7 +185,7 @@ class ExactPart(NamedTuple):
 
 @function
 def row_of(model, state, action):
-    """Where an exact model keeps a state and action of the present phase."""
+    """Row of a state and action in the present phase."""
     return (model.now[PHASE] * model.states + state.state_index[0]) * model.actions + action
 
 
@@ -200,7 +205,7 @@ def _(model, state, action, weights, discount):
 def _(model, state, action, weights, discount):
     """The invalid target with an exact model: r + γ max_a' w_a'ᵀ s̄."""
     row = row_of(model, state, action)
-    return model.rewards[row] + discount * most(weights, model.expected[row])
+    return model.rewards[row] + discount * max_dot(weights, model.expected[row])
 
 
 @add_expected.register(ExactPart)
@@ -209,7 +214,7 @@ def _(model, state, action, weights, amount):
 
 
 class ExactExpectation(Model):
-    """The expectation model that is aligned with a known finite MDP, under any features."""
+    """The expectation model aligned with a known finite MDP, under any features."""
 
     predicts_means: ClassVar[bool] = True
     learns = False

@@ -1,9 +1,9 @@
-"""Linear models of what comes several steps later, if the agent goes on as it does.
+"""Linear models of the outcome n steps later, under the agent's own behaviour.
 
-The outcome of s and a after n steps is R₁ + γ R₂ + … + γⁿ⁻¹ Rₙ and γⁿ⁻¹ s₍ₙ₎: with the discounts
-inside, a backup that counts γ once plans over n steps. What is learned depends on what the agent
-does after the first of them, so it is a model of a world *and* a behaviour: news about one place
-reaches the states n steps before it only by being there (van Seijen et al. 2020).
+The n-step outcome of s and a is R₁ + γ R₂ + … + γⁿ⁻¹ Rₙ and γⁿ⁻¹ s₍ₙ₎: with the discounts inside, a
+backup that multiplies by γ once plans over n steps. The model depends on the behaviour after the
+first step, so a local change reaches states n steps before it only through new experience (van
+Seijen et al. 2020).
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from expectant.core.verbs import (
 )
 from expectant.models.expectation import LinearExpectation
 
-FIRST, WAITING = 0, 1  # places in what is counted
+FIRST, LENGTH = 0, 1
 
 
 class NStepPart(NamedTuple):
-    """``model`` is one of single steps, which is given n of them as one.
+    """``model`` is fitted to n steps as if they were one.
 
-    Steps whose outcome is still to come wait in a ring of n: their ``states``, ``actions`` (n,) and
-    the ``returns`` (n,) so far; ``ring`` (2,) has the place of the oldest and how many there are.
-    ``state`` is scratch.
+    The last steps wait for their outcome in a queue: a ring of n ``states``, ``actions`` (n,) and
+    ``returns`` (n,) so far; ``queue`` (2,) is the position of its first and its length. ``state``
+    is scratch.
     """
 
     model: object
     states: BinaryTable | WeightedTable
     actions: np.ndarray
     returns: np.ndarray
-    ring: np.ndarray
+    queue: np.ndarray
     state: Binary | Weighted
     discount: float
 
@@ -62,60 +62,50 @@ delegate(NStepPart, "model", backed_up_value, backed_up_action_value, add_expect
 
 
 @function
-def wait(model, transition):
-    """Let a step wait for its outcome, and add its reward to those of the steps before it."""
-    steps, count = model.returns.shape[0], model.ring
-    place = (count[FIRST] + count[WAITING]) % steps
-    save(model.states, place, transition.state)
-    model.actions[place] = transition.action
-    model.returns[place] = 0.0
-    count[WAITING] += 1
+def enqueue(model, transition):
+    """Append a step to the queue and add its reward to all returns there."""
+    steps, queue = model.returns.shape[0], model.queue
+    position = (queue[FIRST] + queue[LENGTH]) % steps
+    save(model.states, position, transition.state)
+    model.actions[position] = transition.action
+    model.returns[position] = 0.0
+    queue[LENGTH] += 1
     share = 1.0
-    for back in range(count[WAITING]):
-        model.returns[(place - back) % steps] += share * transition.reward
+    for back in range(queue[LENGTH]):
+        model.returns[(position - back) % steps] += share * transition.reward
         share *= model.discount
 
 
 @function
 def fit_oldest(model, transition, alive):
-    """Fit the step that has waited longest to where it has led by now; returns the errors."""
-    count, place = model.ring, model.ring[FIRST]
-    load(model.states, place, model.state)
-    action, total = model.actions[place], model.returns[place]
-    count[FIRST] = (place + 1) % model.returns.shape[0]
-    count[WAITING] -= 1
+    """Fit the first step of the queue to the present outcome; returns the errors."""
+    queue, position = model.queue, model.queue[FIRST]
+    load(model.states, position, model.state)
+    action, total = model.actions[position], model.returns[position]
+    queue[FIRST] = (position + 1) % model.returns.shape[0]
+    queue[LENGTH] -= 1
     return fit(
         model.model, Transition(model.state, action, total, transition.next_state, alive, -1)
     )
 
 
-@function
-def forget_waiting(model):
-    model.ring[WAITING] = 0
-
-
 @fit.register(NStepPart)
 def _(model, transition):
-    """n steps are over for the oldest one, or for all where the episode has ended."""
+    """Fit the step n steps ago, or all in the queue at the end of an episode."""
     steps, errors = model.returns.shape[0], 0.0
-    wait(model, transition)
+    enqueue(model, transition)
     if transition.alive == 0.0:
-        while model.ring[WAITING] > 0:
+        while model.queue[LENGTH] > 0:
             errors += fit_oldest(model, transition, 0.0)
-    elif model.ring[WAITING] == steps:
+    elif model.queue[LENGTH] == steps:
         errors += fit_oldest(model, transition, model.discount ** (steps - 1))
     return errors
 
 
 @begin.register(NStepPart)
-def _(model, state, rng):
-    forget_waiting(model)
-
-
 @on_truncation.register(NStepPart)
 def _(model, state, rng):
-    """What would have come of the last steps is not known."""
-    forget_waiting(model)
+    model.queue[LENGTH] = 0
 
 
 def _linear(value: object) -> Model:
@@ -125,11 +115,10 @@ def _linear(value: object) -> Model:
 
 
 class NStepExpectation(Model):
-    """A linear model of the outcome ``steps`` steps later, if the agent goes on as it does.
+    """A linear model of the outcome ``steps`` steps later, under the agent's own behaviour.
 
-    ``model`` is what learns it, ``LinearExpectation`` or ``SparseExpectation``. Discounts are the
-    agent's. An episode that ends sooner has its outcome then; of one that is cut off the last steps
-    are not learned.
+    ``model`` learns it: ``LinearExpectation`` or ``SparseExpectation``. An episode that terminates
+    earlier has its outcome then; the last steps of a truncated one are not learned.
     """
 
     predicts_means: ClassVar[bool] = True

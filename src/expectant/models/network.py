@@ -1,13 +1,12 @@
-"""A zero-terminal expectation model that is not linear: one hidden layer, learned step by step.
+"""A nonlinear zero-terminal expectation model: one hidden layer, learned online.
 
-Planning with state values needs values that are linear in the features, not such a model: with
-v̂(s) = wᵀs, E[v̂(S')] = wᵀ E[S'] = wᵀ s̄(s, a) however s̄ comes about. All actions share H hidden
-units, h(s) = tanh(W s + b), and each has heads: s̄ = V_a h(s) + c_a and r = u_aᵀ h(s) + e_a.
+Planning with state values needs linear values, not a linear model: if v̂(s) = wᵀs, then E[v̂(S')] =
+wᵀ s̄(s, a) for any s̄. All actions share H hidden units, h(s) = tanh(W s + b); each has two heads,
+s̄ = V_a h(s) + c_a and r = u_aᵀ h(s) + e_a. Units are tanh because they are bounded, so too large a
+step size visibly diverges; ReLU units would die silently.
 
-Units are tanh because they are bounded: too large a step size is seen to diverge. ReLU units, if
-large rewards drive them off in all states, die without a sign, and only mean outcomes are learned.
-M is H + 1 padded to a multiple of eight: unit number H is a constant one, whose weights are the
-heads' biases. A look-ahead costs O(k H + H D), and so does a fit.
+M is H + 1 padded to a multiple of eight; unit H is the constant one, whose weights are the heads'
+biases. A look-ahead or a fit costs O(k H + H D).
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from expectant.core.verbs import (
     size,
     value,
 )
-from expectant.models.expectation import add_row, most
+from expectant.models.expectation import add_row, max_dot
 from expectant.step_sizes import Fixed, StepSize, as_step_size, step_size
 
 
 class Layer(NamedTuple):
-    """Blocks of rows of ``weights`` (B, n, m), and what Adam keeps of them (empty without Adam).
+    """``weights`` (B, n, m) and Adam's running means of gradients and of their squares (B, n, m).
 
-    ``means`` and ``squares`` (B, n, m) are running means of gradients and of their squares;
-    ``ones`` (B, n, 2), the same running means of ones, are every row's 1 − β₁ᵗ and 1 − β₂ᵗ.
+    ``ones`` (B, n, 2) are the same running means of ones: 1 − β₁ᵗ and 1 − β₂ᵗ of every row. Without
+    Adam all but the weights are empty.
     """
 
     weights: np.ndarray
@@ -54,15 +53,15 @@ class NetworkPart(NamedTuple):
     """``inner`` (1, d + 1, M): row j is column j of W, the last one b. ``heads`` (A, H + 1, D): row
     h of block a is column h of V_a, the last one c_a. ``rewards`` (1, A, M): u_a, then e_a.
 
-    Scratch: ``hidden`` (M,) for h(s) and the constant one, ``pulls`` (M,) for the errors at hidden
-    units, ``work`` (1, D) for s̄ and its error. ``units`` (H + 1,) are 0, …, H.
+    Scratch: ``hidden`` (M,) for h(s) and the constant one, ``hidden_errors`` (M,), ``work`` (1, D)
+    for s̄ and its error. ``units`` (H + 1,) are 0, …, H.
     """
 
     inner: Layer
     heads: Layer
     rewards: Layer
     hidden: np.ndarray
-    pulls: np.ndarray
+    hidden_errors: np.ndarray
     work: np.ndarray
     units: np.ndarray
     step: float
@@ -74,14 +73,14 @@ class NetworkPart(NamedTuple):
 
 @function
 def tanh(x):
-    """By one exponential, which is faster than ``math.tanh``."""
-    left = math.exp(-2.0 * abs(x))
-    return math.copysign((1.0 - left) / (1.0 + left), x)
+    """tanh by one exponential, faster than ``math.tanh``."""
+    decay = math.exp(-2.0 * abs(x))
+    return math.copysign((1.0 - decay) / (1.0 + decay), x)
 
 
 @function
-def excite(model, state):
-    """Write h(s) into the scratch of a network."""
+def compute_hidden(model, state):
+    """Write h(s) into ``hidden``."""
     weights, hidden, count = model.inner.weights, model.hidden, model.units.shape[0] - 1
     for i in range(count):
         hidden[i] = weights[0, weights.shape[1] - 1, i]
@@ -95,7 +94,7 @@ def excite(model, state):
 
 @function
 def predict_next(model, action):
-    """Write s̄ into the scratch row of a network that is excited."""
+    """Write s̄ into the scratch row, given h(s)."""
     weights, hidden, work = model.heads.weights, model.hidden, model.work
     for i in range(work.shape[1]):
         work[0, i] = 0.0
@@ -106,17 +105,17 @@ def predict_next(model, action):
 
 @function
 def descend(model, layer, block, row, scale, errors):
-    """Move a row of weights along ``scale`` times ``errors``, its negative gradient."""
+    """Move a row of weights along its negative gradient, ``scale`` · ``errors``."""
     weights, means, squares, ones = layer.weights, layer.means, layer.squares, layer.ones
     if model.adam:
-        keep, keep_square = model.mean_decay, model.square_decay
-        ones[block, row, 0] = keep * ones[block, row, 0] + (1.0 - keep)
-        ones[block, row, 1] = keep_square * ones[block, row, 1] + (1.0 - keep_square)
+        decay, square_decay = model.mean_decay, model.square_decay
+        ones[block, row, 0] = decay * ones[block, row, 0] + (1.0 - decay)
+        ones[block, row, 1] = square_decay * ones[block, row, 1] + (1.0 - square_decay)
         rate, unbias = model.step / ones[block, row, 0], 1.0 / ones[block, row, 1]
         for i in range(errors.shape[0]):
             change = scale * errors[i]
-            mean = keep * means[block, row, i] + (1.0 - keep) * change
-            square = keep_square * squares[block, row, i] + (1.0 - keep_square) * change * change
+            mean = decay * means[block, row, i] + (1.0 - decay) * change
+            square = square_decay * squares[block, row, i] + (1.0 - square_decay) * change * change
             means[block, row, i], squares[block, row, i] = mean, square
             weights[block, row, i] += rate * mean / (math.sqrt(square * unbias) + model.floor)
     else:
@@ -130,29 +129,29 @@ def _(model, transition):
     """One step down the gradient of ½‖s' − s̄‖² + ½(r − r(s, a))², s' = 0 at the end."""
     state, action, inner = transition.state, transition.action, model.inner
     heads, rewards = model.heads.weights[action], model.rewards.weights[0]
-    hidden, pulls, work = model.hidden, model.pulls, model.work
-    excite(model, state)
+    hidden, hidden_errors, work = model.hidden, model.hidden_errors, model.work
+    compute_hidden(model, state)
     predict_next(model, action)
-    surprise = transition.reward - dot_row(rewards, action, hidden)
+    reward_error = transition.reward - dot_row(rewards, action, hidden)
     for i in range(work.shape[1]):
         work[0, i] = -work[0, i]
     add(transition.next_state, work[0], transition.alive)
-    for h in range(model.units.shape[0]):  # the slope of tanh is 1 − h²: zero for the constant one
-        pull = dot_row(heads, h, work[0]) + surprise * rewards[action, h]
-        pulls[h] = (1.0 - hidden[h] * hidden[h]) * pull
+    for h in range(model.units.shape[0]):  # tanh' = 1 − h², which is zero for the constant one
+        error = dot_row(heads, h, work[0]) + reward_error * rewards[action, h]
+        hidden_errors[h] = (1.0 - hidden[h] * hidden[h]) * error
         descend(model, model.heads, action, h, hidden[h], work[0])
-    descend(model, model.rewards, 0, action, surprise, hidden)
+    descend(model, model.rewards, 0, action, reward_error, hidden)
     for n in range(size(state)):
-        if value(state, n) != 0.0:  # an entry that is switched off is not touched
-            descend(model, inner, 0, index(state, n), value(state, n), pulls)
-    descend(model, inner, 0, inner.weights.shape[1] - 1, 1.0, pulls)
-    return abs(surprise) + dot_row(work, 0, work[0])
+        if value(state, n) != 0.0:
+            descend(model, inner, 0, index(state, n), value(state, n), hidden_errors)
+    descend(model, inner, 0, inner.weights.shape[1] - 1, 1.0, hidden_errors)
+    return abs(reward_error) + dot_row(work, 0, work[0])
 
 
 @backed_up_value.register(NetworkPart)
 def _(model, state, action, weights, discount):
     """r(s, a) + γ wᵀ s̄(s, a), without writing s̄ out."""
-    excite(model, state)
+    compute_hidden(model, state)
     future = dot_weighted_rows(model.heads.weights, action, model.units, model.hidden, weights)
     return dot_row(model.rewards.weights[0], action, model.hidden) + discount * future
 
@@ -160,15 +159,15 @@ def _(model, state, action, weights, discount):
 @backed_up_action_value.register(NetworkPart)
 def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
-    excite(model, state)
+    compute_hidden(model, state)
     predict_next(model, action)
     reward = dot_row(model.rewards.weights[0], action, model.hidden)
-    return reward + discount * most(weights, model.work[0])
+    return reward + discount * max_dot(weights, model.work[0])
 
 
 @add_expected.register(NetworkPart)
 def _(model, state, action, weights, amount):
-    excite(model, state)
+    compute_hidden(model, state)
     predict_next(model, action)
     add_row(model.work, 0, weights, amount)
 
@@ -177,13 +176,10 @@ class NetworkExpectation(Model):
     """A zero-terminal expectation model with a layer of ``hidden`` tanh units, learned online.
 
     ``optimiser`` is plain gradient descent, stable up to a ``step`` of about 1 / (hidden + 1), or
-    Adam (Kingma & Ba 2015) with ``mean_decay`` β₁, ``square_decay`` β₂ and ``floor`` ε. Adam is
-    lazy, to cost no more than the gradient: rows of features that are off and heads of other
-    actions neither move nor let running means decay, and bias corrections count a row's own steps.
-
-    Heads start from zero, like the linear model, the constant of the reward at the agent's initial
-    value; hidden weights normal with variance 1 / (k + 1), from a child of the run's generator, so
-    a run's own random numbers stay those of other models.
+    lazy Adam (Kingma & Ba 2015) with ``mean_decay`` β₁, ``square_decay`` β₂ and ``floor`` ε: rows
+    of inactive features and heads of other actions are not touched, and bias corrections count the
+    updates of each row. Heads start at zero (the reward's bias at the agent's initial value),
+    hidden weights normal with variance 1 / (k + 1).
     """
 
     memory_advice: ClassVar[str] = "fewer hidden units"
@@ -206,11 +202,12 @@ class NetworkExpectation(Model):
         step = cast(Fixed, as_step_size(self.step)).per_feature(context)
         rows, units, width = context.shape.size + 1, self.hidden + 1, padded_size(self.hidden + 1)
         adam, inner = self.optimiser == "adam", zeros((1, rows, width))
+        # a child generator: the run draws the same numbers with any other model
         draws = context.rng.spawn(1)[0].normal(size=(rows, self.hidden))
         inner[0, :, : self.hidden] = draws / math.sqrt(context.shape.active + 1)
 
         rewards = zeros((1, context.actions, width))
-        rewards[0, :, self.hidden] = context.untried_value  # by the constant unit
+        rewards[0, :, self.hidden] = context.untried_value
 
         def layer(weights: np.ndarray) -> Layer:
             shape = weights.shape if adam else (0, 0, 0)

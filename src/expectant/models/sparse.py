@@ -1,9 +1,8 @@
-"""A linear zero-terminal expectation model whose columns are short lists.
+"""A linear zero-terminal expectation model with sparse columns.
 
-A column of F_a says what follows a feature. However many features there are, few of its entries
-matter: those of the places that are reached from there. So an entry is kept once its error has
-exceeded a threshold, and a fit or a look-ahead costs O(k c) for c entries a column, whatever d is.
-Dense columns cost O(k d), and A d² numbers instead of A d c.
+Few entries of a column of F_a matter: the features that can follow feature j. An entry is stored
+once its error has exceeded a threshold, so a fit or a look-ahead costs O(k c) for c entries per
+column, and memory is O(A d c). Dense columns cost O(k d) and O(A d²).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import BuildContext, Model, constant_weights
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, number, or_none, whole
 from expectant.core.vectors import dot
@@ -35,24 +34,24 @@ from expectant.core.verbs import (
     value,
     with_predecessors,
 )
-from expectant.models.expectation import most
+from expectant.models.expectation import initial_rewards, max_dot
 from expectant.models.sparse_columns import (
     CHUNK,
     EVICTED,
     STAMP,
     ColumnsPart,
     add_column,
-    add_column_to,
-    correct_column,
+    clear_sum,
     dot_column,
     dot_traces,
     empty_columns,
-    linked,
-    move_traces,
-    next_stamp,
+    new_stamp,
+    sum_column,
     touch,
-    traced,
-    wipe,
+    update_column,
+    update_traces,
+    with_links,
+    with_traces,
 )
 from expectant.step_sizes import StepSize, adapts, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
@@ -68,23 +67,23 @@ class SparsePart(NamedTuple):
 
 
 @function
-def expected(model, state, action):
-    """Add s̄(s, a) up in the scratch row; returns how many features it has."""
-    stamp, count = next_stamp(model.columns), 0
+def sum_expected(model, state, action):
+    """Sum s̄(s, a) in the scratch row; returns its number of features."""
+    stamp, count = new_stamp(model.columns), 0
     for n in range(size(state)):
         x = value(state, n)
-        if x != 0.0:  # of a mean state most features are switched off
-            count = add_column(model.columns, action, index(state, n), x, stamp, count)
+        if x != 0.0:  # most values of a mean state are zero
+            count = sum_column(model.columns, action, index(state, n), x, stamp, count)
     return count
 
 
 @function
-def value_of_expected(model, state, action, weights):
-    """wᵀ F_a s, column by column; without a threshold in the order of the dense model's sum."""
+def dot_expected(model, state, action, weights):
+    """wᵀ F_a s, column by column; with threshold 0 in the order of the dense model's sum."""
     if model.threshold == 0.0:
-        count = expected(model, state, action)
+        count = sum_expected(model, state, action)
         total = dot_row(model.columns.work, 0, weights)
-        wipe(model.columns, count)
+        clear_sum(model.columns, count)
         return total
     total = 0.0
     for n in range(size(state)):
@@ -95,8 +94,8 @@ def value_of_expected(model, state, action, weights):
 
 
 @function
-def subtract_from(columns, next_state, alive, count):
-    """Make s̄ in the scratch row the error s' − s̄; returns how many features that has."""
+def subtract_expected(columns, next_state, alive, count):
+    """Turn s̄ in the scratch row into the error s' − s̄; returns its number of features."""
     work, stamp = columns.work, columns.tally[STAMP]
     for t in range(count):
         i = columns.touched[t]
@@ -110,7 +109,7 @@ def subtract_from(columns, next_state, alive, count):
 
 @function
 def put_large_first(columns, threshold, count):
-    """Put features whose error exceeds the threshold first; returns how many, and ‖error‖²."""
+    """Move features with errors above the threshold first; returns their number and ‖error‖²."""
     large, total, touched = 0, 0.0, columns.touched
     for t in range(count):
         i = touched[t]
@@ -125,51 +124,48 @@ def put_large_first(columns, threshold, count):
 
 @fit.register(SparsePart)
 def _(model, transition):
-    """The linear model's gradient step, on entries that are there and those that come in."""
+    """The linear model's gradient step, on stored entries and new ones."""
     state, action, columns = transition.state, transition.action, model.columns
-    surprise = transition.reward - dot(state, model.rewards[action])
-    count = expected(model, state, action)
-    count = subtract_from(columns, transition.next_state, transition.alive, count)
+    reward_error = transition.reward - dot(state, model.rewards[action])
+    count = sum_expected(model, state, action)
+    count = subtract_expected(columns, transition.next_state, transition.alive, count)
     large, squares = put_large_first(columns, model.threshold, count)
-    adapt_listed(model.step, columns, action, state, surprise)
+    adapt_listed(model.step, columns, action, state, reward_error)
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         if change != 0.0:
-            model.rewards[action, j] += change * surprise
-            correct_column(columns, action, j, change, large)
-    wipe(columns, count)
-    return abs(surprise) + squares
+            model.rewards[action, j] += change * reward_error
+            update_column(columns, action, j, change, large)
+    clear_sum(columns, count)
+    return abs(reward_error) + squares
 
 
 @adapt_listed.register(AdaptiveListsPart)
-def _(step, columns, action, state, surprise):
-    """As for whole columns: the slope of α_j is x_j (Σ_i e_i h_ij + e_r h_rj), over j's entries.
-
-    An entry that comes in afterwards has had no trace, which then begins with its first change.
-    """
+def _(step, columns, action, state, reward_error):
+    """As for dense columns: the slope of α_j is x_j (Σ_i e_i h_ij + e_r h_rj), over j's entries."""
     rewards = step.reward_traces
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
-        slope = surprise * rewards[action, j] + dot_traces(columns, action, j)
+        slope = reward_error * rewards[action, j] + dot_traces(columns, action, j)
         learn_rate(step, action, j, x, x * slope)
     settle_rates(step, action, state)
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
         used = step.rates[action, j] * step.shrunk[0]
-        kept = max(1.0 - used * x * x, 0.0)
-        rewards[action, j] = rewards[action, j] * kept + used * surprise * x
-        move_traces(columns, action, j, kept, used * x)
+        decay = max(1.0 - used * x * x, 0.0)
+        rewards[action, j] = rewards[action, j] * decay + used * reward_error * x
+        update_traces(columns, action, j, decay, used * x)
 
 
 @backed_up_value.register(SparsePart)
 def _(model, state, action, weights, discount):
     """b(s, a, w) = b_aᵀ s + γ wᵀ F_a s: the bracket of LEVI's target."""
-    future = value_of_expected(model, state, action, weights)
+    future = dot_expected(model, state, action, weights)
     return dot(state, model.rewards[action]) + discount * future
 
 
 @function
-def most_of_touched(columns, weights, count):
+def max_touched_dot(columns, weights, count):
     """max_a w_aᵀ s for the vector in the scratch row."""
     best = -math.inf
     for action in range(weights.shape[0]):
@@ -185,12 +181,12 @@ def most_of_touched(columns, weights, count):
 @backed_up_action_value.register(SparsePart)
 def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
-    count = expected(model, state, action)
-    if model.threshold == 0.0:  # in the order of the dense model's sum
-        future = most(weights, model.columns.work[0])
+    count = sum_expected(model, state, action)
+    if model.threshold == 0.0:
+        future = max_dot(weights, model.columns.work[0])
     else:
-        future = most_of_touched(model.columns, weights, count)
-    wipe(model.columns, count)
+        future = max_touched_dot(model.columns, weights, count)
+    clear_sum(model.columns, count)
     return dot(state, model.rewards[action]) + discount * future
 
 
@@ -200,7 +196,7 @@ def _(model, state, action, weights, amount):
     for n in range(size(state)):
         change = amount * value(state, n)
         if change != 0.0:
-            add_column_to(model.columns, action, index(state, n), weights, change)
+            add_column(model.columns, action, index(state, n), weights, change)
 
 
 @next_predecessor.register(SparsePart)
@@ -217,16 +213,16 @@ def _(model, feature, link):
 
 @with_predecessors.register(SparsePart)
 def _(model):
-    return model._replace(columns=linked(model.columns))
+    return model._replace(columns=with_links(model.columns))
 
 
 @sample_next.register(SparsePart)
 def _(model, state, action, successor):
-    """s̄ itself, which shrinks with the probability of having ended."""
-    count = expected(model, state, action)
+    """Write s̄ itself, which shrinks with the probability of termination."""
+    count = sum_expected(model, state, action)
     for i in range(successor.values.shape[0]):
         successor.values[i] = model.columns.work[0, i]
-    wipe(model.columns, count)
+    clear_sum(model.columns, count)
     return 1.0
 
 
@@ -236,13 +232,12 @@ def _(model):
 
 
 class SparseExpectation(Model):
-    """A linear zero-terminal expectation model that keeps few entries of every column.
+    """A linear zero-terminal expectation model that stores few entries per column.
 
-    An entry is kept from when its error first exceeds ``threshold``. A column has ``capacity`` of
-    them; when it is full the smallest is evicted, which is counted and said. With ``threshold=0``
-    and a capacity that is never reached the returns are those of the dense model to the last bit,
-    at a cost that grows with d. It starts with s̄ = 0 and r = ``initial_reward`` everywhere (None:
-    the agent's initial value).
+    An entry is stored once its error exceeds ``threshold``. A column holds ``capacity`` entries;
+    when it is full, the smallest is evicted and a warning is given. With ``threshold=0`` and
+    sufficient capacity, returns equal those of the dense model bit for bit, at a cost that grows
+    with d. It starts with s̄ = 0 and r = ``initial_reward`` (None: the agent's initial value).
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of SparseExpectation"
@@ -256,17 +251,11 @@ class SparseExpectation(Model):
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
     def build(self, context: BuildContext) -> SparsePart:
-        owner = "SparseExpectation: initial_reward"
-        first = context.untried_value if self.initial_reward is None else self.initial_reward
-        rewards = constant_weights(context.shape, context.width, first, owner)
-        columns = empty_columns(context.actions, context.shape.size, self._room(context))
+        size = context.shape.size
+        columns = empty_columns(context.actions, size, min(self.capacity, size))
         return SparsePart(
-            np.repeat(rewards[None], context.actions, axis=0),
-            traced(columns) if adapts(self.step) else columns,
+            initial_rewards(self, context),
+            with_traces(columns) if adapts(self.step) else columns,
             as_step_size(self.step).build_listed(context),
             self.threshold,
         )
-
-    def _room(self, context: BuildContext) -> int:
-        """No column has more entries than there are features."""
-        return min(self.capacity, context.shape.size)

@@ -1,9 +1,8 @@
-"""Matrices whose columns are short lists of entries, and sums of such columns.
+"""Sparse matrices whose columns grow, stored as lists of (feature, value) entries.
 
-An entry is a feature and a value. A column has its entries in chunks of sixteen, which are handed
-out one after another as columns grow: what is in use lies close together, however many columns
-there could be. Vectors that columns are added up in are dense, and zero outside of a sum, so that
-a sum costs as much as it has entries.
+Chunks of sixteen entries are handed out in order as columns grow, so that memory in use is
+contiguous. Sums of columns use a dense scratch vector that is zero between sums, so that a sum
+costs as much as it has entries.
 """
 
 from __future__ import annotations
@@ -18,29 +17,28 @@ from expectant.core.verbs import function
 
 CHUNK = 16  # entries
 NONE = -1
-COUNT = 0  # where a header has the number of entries; the numbers of chunks follow
-STAMP, USED, EVICTED = 0, 1, 2  # places in the tally
+COUNT = 0  # position of the number of entries in a header; the numbers of chunks follow
+STAMP, USED, EVICTED = 0, 1, 2  # positions in the tally
 
 
 class ColumnsPart(NamedTuple):
-    """Column j of block a begins with its header, a row of ``headers`` (A, d, H): the number of its
-    entries and those of its chunks. Chunk q is row q of ``indices`` and ``values`` (Q, 16).
+    """Row j of ``headers`` (A, d, H) holds column j of block a: its number of entries, then the
+    numbers of its chunks. Chunk q is row q of ``indices`` and ``values`` (Q, 16).
 
-    A column has at most ``room`` entries. ``tally`` (3,) has the present stamp, how many chunks are
-    in use, and how many entries were evicted. ``work`` (1, D) is for sums; ``touched`` (D,) are the
-    features in the present one, ``marks`` (D,) the stamps of those that have had their turn.
+    A column has at most ``capacity`` entries. ``tally`` (3,) is the present stamp, the chunks in
+    use, and the entries evicted. ``work`` (1, D) is scratch for sums; ``touched`` (D,) lists the
+    features of the present sum, and ``marks`` (D,) has its stamp at those.
 
-    To be read by rows too, entries of a feature are linked: ``heads`` (d,) has the first of every
-    feature and ``links`` (Q, 16) the next after each, as chunk · 16 + place, −1: none, in the order
-    of their columns; ``owners``
-    (Q,) is the column that has a chunk, block · d + j. Step sizes that adapt keep a trace of every
-    entry in ``traces`` (Q, 16). Without need for them these have no entries.
+    Optional arrays, empty if not needed: for access by rows, the entries of each feature form a
+    linked list in the order of their columns, from ``heads`` (d,) along ``links`` (Q, 16), where
+    entry e of chunk q is 16 q + e and −1 is the end; ``owners`` (Q,) is the column a d + j of a
+    chunk. ``traces`` (Q, 16) belong to adaptive step sizes.
     """
 
     headers: np.ndarray
     indices: np.ndarray
     values: np.ndarray
-    room: int
+    capacity: int
     tally: np.ndarray
     work: np.ndarray
     touched: np.ndarray
@@ -52,15 +50,15 @@ class ColumnsPart(NamedTuple):
 
 
 @function
-def next_stamp(columns):
-    """A stamp that no feature has yet."""
+def new_stamp(columns):
+    """Return a stamp that no feature is marked with."""
     columns.tally[STAMP] += 1
     return columns.tally[STAMP]
 
 
 @function
 def touch(columns, i, stamp, count):
-    """Note that feature i is in the present sum of so many; returns how many there are now."""
+    """Add feature i to the ``count`` features of the present sum; returns the new count."""
     if columns.marks[i] == stamp:
         return count
     columns.marks[i] = stamp
@@ -69,8 +67,8 @@ def touch(columns, i, stamp, count):
 
 
 @function
-def add_column(columns, block, j, amount, stamp, count):
-    """Add a multiple of a column to the present sum; returns how many features are in it now."""
+def sum_column(columns, block, j, amount, stamp, count):
+    """Add a multiple of a column to the present sum; returns the new number of features."""
     indices, values, work = columns.indices, columns.values, columns.work
     left = columns.headers[block, j, COUNT]
     for c in range(-(-left // CHUNK)):
@@ -84,8 +82,8 @@ def add_column(columns, block, j, amount, stamp, count):
 
 
 @function
-def wipe(columns, count):
-    """Make a sum of so many features zero again."""
+def clear_sum(columns, count):
+    """Reset the scratch vector after a sum of ``count`` features."""
     for t in range(count):
         columns.work[0, columns.touched[t]] = 0.0
 
@@ -101,7 +99,7 @@ def dot_column(columns, block, j, weights):
 
 
 @function
-def add_column_to(columns, block, j, weights, amount):
+def add_column(columns, block, j, weights, amount):
     """w += amount times a column."""
     indices, values, left = columns.indices, columns.values, columns.headers[block, j, COUNT]
     for c in range(-(-left // CHUNK)):
@@ -113,7 +111,7 @@ def add_column_to(columns, block, j, weights, amount):
 
 @function
 def dot_traces(columns, block, j):
-    """The traces of a column's entries times the present sum, in the order of its entries."""
+    """Traces of a column times the present sum, in the order of its entries."""
     total, left = 0.0, columns.headers[block, j, COUNT]
     for c in range(-(-left // CHUNK)):
         q = columns.headers[block, j, 1 + c]
@@ -124,26 +122,26 @@ def dot_traces(columns, block, j):
 
 
 @function
-def move_traces(columns, block, j, kept, amount):
-    """Let the traces of a column's entries fade and add a multiple of the present sum."""
+def update_traces(columns, block, j, decay, amount):
+    """h ← decay · h + amount times the present sum, for the traces h of a column."""
     traces, left = columns.traces, columns.headers[block, j, COUNT]
     for c in range(-(-left // CHUNK)):
         q = columns.headers[block, j, 1 + c]
         for e in range(min(left, CHUNK)):
             error = columns.work[0, columns.indices[q, e]]
-            traces[q, e] = traces[q, e] * kept + amount * error
+            traces[q, e] = traces[q, e] * decay + amount * error
         left -= CHUNK
 
 
 @function
-def correct_column(columns, block, j, amount, large):
-    """Add a multiple of the present sum to the entries of a column.
+def update_column(columns, block, j, amount, large):
+    """Add a multiple of the present sum to a column.
 
-    The first ``large`` features of the sum come into the column if they are not in it. Where it is
-    full, the one of them that is largest takes the place of the smallest entry.
+    Only the first ``large`` features of the sum become new entries. In a full column the largest of
+    them replaces the smallest entry.
     """
     indices, values, work, marks = columns.indices, columns.values, columns.work, columns.marks
-    stamp, left = next_stamp(columns), columns.headers[block, j, COUNT]
+    stamp, left = new_stamp(columns), columns.headers[block, j, COUNT]
     for c in range(-(-left // CHUNK)):
         q = columns.headers[block, j, 1 + c]
         for e in range(min(left, CHUNK)):
@@ -151,21 +149,21 @@ def correct_column(columns, block, j, amount, large):
             marks[i] = stamp
             values[q, e] += amount * work[0, i]
         left -= CHUNK
-    left_out, most = -1, 0.0
+    largest, size = -1, 0.0
     for t in range(large):
         i = columns.touched[t]
         if marks[i] != stamp:
-            if columns.headers[block, j, COUNT] < columns.room:
-                append(columns, block, j, i, amount * work[0, i])
-            elif abs(work[0, i]) > most:
-                left_out, most = i, abs(work[0, i])
-    if left_out >= 0:
-        evict(columns, block, j, left_out, amount * work[0, left_out])
+            if columns.headers[block, j, COUNT] < columns.capacity:
+                append_entry(columns, block, j, i, amount * work[0, i])
+            elif abs(work[0, i]) > size:
+                largest, size = i, abs(work[0, i])
+    if largest >= 0:
+        replace_smallest(columns, block, j, largest, amount * work[0, largest])
 
 
 @function
-def append(columns, block, j, i, value):
-    """A new entry in a column that is not full, in a new chunk if the last one is."""
+def append_entry(columns, block, j, i, value):
+    """Append an entry to a column that is not full."""
     header = columns.headers[block, j]
     count = header[COUNT]
     if count % CHUNK == 0:
@@ -174,13 +172,13 @@ def append(columns, block, j, i, value):
         columns.tally[USED] += 1
         if columns.owners.shape[0] > 0:
             columns.owners[q] = block * columns.headers.shape[1] + j
-    put_entry(columns, header[1 + count // CHUNK], count % CHUNK, i, value)
+    write_entry(columns, header[1 + count // CHUNK], count % CHUNK, i, value)
     header[COUNT] = count + 1
 
 
 @function
-def put_entry(columns, q, e, i, value):
-    """Let a place in a chunk be an entry of feature i, whose trace begins with its first change."""
+def write_entry(columns, q, e, i, value):
+    """Make entry e of chunk q one of feature i; its trace begins with its first change."""
     columns.indices[q, e] = i
     columns.values[q, e] = value
     if columns.traces.shape[0] > 0:
@@ -191,9 +189,9 @@ def put_entry(columns, q, e, i, value):
 
 @function
 def link_entry(columns, q, e, i):
-    """Put an entry into the list of its feature, whose order is that of a dense model's columns."""
-    own, before, link = columns.owners[q], NONE, columns.heads[i]
-    while link != NONE and columns.owners[link // CHUNK] < own:
+    """Insert an entry into the list of its feature, ordered by column as in a dense model."""
+    owner, before, link = columns.owners[q], NONE, columns.heads[i]
+    while link != NONE and columns.owners[link // CHUNK] < owner:
         before, link = link, columns.links[link // CHUNK, link % CHUNK]
     columns.links[q, e] = link
     if before == NONE:
@@ -203,8 +201,8 @@ def link_entry(columns, q, e, i):
 
 
 @function
-def unlink(columns, q, e):
-    """Take an entry out of the list of its feature."""
+def unlink_entry(columns, q, e):
+    """Remove an entry from the list of its feature."""
     heads, links, i, entry = columns.heads, columns.links, columns.indices[q, e], q * CHUNK + e
     if heads.shape[0] == 0:
         return
@@ -218,64 +216,49 @@ def unlink(columns, q, e):
 
 
 @function
-def evict(columns, block, j, i, value):
-    """Put a new entry in the place of the one that is nearest to zero."""
-    values, header, place, least = columns.values, columns.headers[block, j], 0, np.inf
+def replace_smallest(columns, block, j, i, value):
+    """Replace the entry nearest to zero by a new one."""
+    values, header, position, least = columns.values, columns.headers[block, j], 0, np.inf
     for e in range(header[COUNT]):
         size = abs(values[header[1 + e // CHUNK], e % CHUNK])
         if size < least:
-            place, least = e, size
-    q = header[1 + place // CHUNK]
-    unlink(columns, q, place % CHUNK)
-    put_entry(columns, q, place % CHUNK, i, value)
+            position, least = e, size
+    q = header[1 + position // CHUNK]
+    unlink_entry(columns, q, position % CHUNK)
+    write_entry(columns, q, position % CHUNK, i, value)
     columns.tally[EVICTED] += 1
 
 
-def chunks_for(entries: int) -> int:
-    """How many chunks a column of so many entries has."""
-    return -(-entries // CHUNK)
-
-
-def empty_columns(blocks: int, size: int, room: int) -> ColumnsPart:
-    """``blocks`` square matrices of ``size`` columns, none of which has an entry."""
-    chunks, width = blocks * size * chunks_for(room), padded_size(size)
+def empty_columns(blocks: int, size: int, capacity: int) -> ColumnsPart:
+    """Allocate ``blocks`` empty square matrices of ``size`` columns."""
+    per_column, width = -(-capacity // CHUNK), padded_size(size)
+    chunks = blocks * size * per_column
     return ColumnsPart(
-        zeros((blocks, size, padded_size(1 + chunks_for(room))), np.int32),
-        zeros((chunks, CHUNK), np.int32),
-        zeros((chunks, CHUNK)),
-        room,
-        np.zeros(3, np.int64),
-        zeros((1, width)),
-        zeros(width, np.int64),
-        zeros(width, np.int64),
-        *_links(0, 0),
-        zeros((0, CHUNK)),
+        headers=zeros((blocks, size, padded_size(1 + per_column)), np.int32),
+        indices=zeros((chunks, CHUNK), np.int32),
+        values=zeros((chunks, CHUNK)),
+        capacity=capacity,
+        tally=np.zeros(3, np.int64),
+        work=zeros((1, width)),
+        touched=zeros(width, np.int64),
+        marks=zeros(width, np.int64),
+        heads=zeros(0, np.int32),
+        links=zeros((0, CHUNK), np.int32),
+        owners=zeros(0, np.int32),
+        traces=zeros((0, CHUNK)),
     )
 
 
-def _links(size: int, chunks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    heads, links = full(size, NONE, np.int32), full((chunks, CHUNK), NONE, np.int32)
-    return heads, links, zeros(chunks, np.int32)
-
-
-def linked(columns: ColumnsPart) -> ColumnsPart:
-    """The same columns, which have no entries yet, to be read by rows too."""
+def with_links(columns: ColumnsPart) -> ColumnsPart:
+    """Add access by rows to empty columns."""
     size, chunks = columns.headers.shape[1], columns.indices.shape[0]
-    heads, links, owners = _links(size, chunks)
-    return columns._replace(heads=heads, links=links, owners=owners)
+    return columns._replace(
+        heads=full(size, NONE, np.int32),
+        links=full((chunks, CHUNK), NONE, np.int32),
+        owners=zeros(chunks, np.int32),
+    )
 
 
-def traced(columns: ColumnsPart) -> ColumnsPart:
-    """The same columns, which have no entries yet, with a trace of every entry."""
+def with_traces(columns: ColumnsPart) -> ColumnsPart:
+    """Add a trace of every entry to empty columns."""
     return columns._replace(traces=zeros(columns.values.shape))
-
-
-def written_out(columns: ColumnsPart, block: int) -> np.ndarray:
-    """A matrix (d, d) written out, column j in row j (plain Python only)."""
-    size = columns.headers.shape[1]
-    rows = np.zeros((size, size))
-    for j in range(size):
-        for e in range(columns.headers[block, j, COUNT]):
-            q = columns.headers[block, j, 1 + e // CHUNK]
-            rows[j, columns.indices[q, e % CHUNK]] = columns.values[q, e % CHUNK]
-    return rows

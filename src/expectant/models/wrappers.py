@@ -1,31 +1,31 @@
-"""Models around other models: an exploration bonus, cached look-ahead weights, values at the mean.
+"""Models around other models: exploration bonus, cached look-ahead, value at the mean.
 
-*Bonus*: Dyna-Q+ (Sutton 1990; S&B section 8.3) adds κ√τ to a planned reward, τ being how many steps
-ago that action was last tried in that state. Here τ is kept for every action and feature, and √τ
-averaged over the features of a state by the size of their values: with one-hot features that is
-Dyna-Q+.
+*Exploration bonus*: Dyna-Q+ (Sutton 1990; S&B section 8.3) adds κ√τ to planned rewards, where τ is
+the number of steps since the action was last tried in the state. Here τ is kept per action and
+feature, and √τ is averaged over a state's features, weighted by |x_i|; with one-hot features this
+is Dyna-Q+.
 
-*Cached look-ahead*: b(s, a, w) = b_aᵀ s + γ wᵀ F_a s is itself linear in s, with weights
-u_a = b_a + γ F_aᵀ w. A model step changes u_a at the active features only; a value step w += c s
-adds γ c F_aᵀ s to it. So a decision costs O(A k) instead of O(A k d).
+*Cached look-ahead*: b(s, a, w) = b_aᵀ s + γ wᵀ F_a s = u_aᵀ s with u_a = b_a + γ F_aᵀ w. A model
+step changes u_a at the active features only; a value step w += c s adds γ c F_aᵀ s. So a decision
+costs O(A k) instead of O(A k d).
 
-*At the mean*: values that are not linear need s̄ itself, which the verb ``foresee`` writes; the
-look-ahead is v̂(s̄), which E[v̂(S')] need not be.
+*Value at the mean*: nonlinear values are evaluated at s̄ itself; v̂(s̄) is in general not E[v̂(S')].
 """
 
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import BuildContext, Model, Shape
+from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, instance_of
-from expectant.core.vectors import Weighted, dot, empty_state, state_value
+from expectant.core.vectors import Weighted, dot, state_value
 from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
@@ -50,18 +50,18 @@ from expectant.core.verbs import (
 from expectant.models.expectation import LinearExpectation, LinearPart
 
 
-class CuriousPart(NamedTuple):
-    """``model`` is any model, ``bonus`` κ; ``tried`` (A, D) says in which step an action was last
-    tried with a feature, ``clock`` (1,) which step it is."""
+class ExplorationBonusPart(NamedTuple):
+    """``tried`` (A, D) is the step in which an action was last tried with a feature; ``clock`` (1,)
+    is the present step."""
 
     model: object
     tried: np.ndarray
     clock: np.ndarray
-    bonus: float
+    kappa: float
 
 
 delegate(
-    CuriousPart,
+    ExplorationBonusPart,
     "model",
     fit,
     add_expected,
@@ -77,81 +77,66 @@ delegate(
 
 
 @function
-def bonus_for(curious, state, action):
-    """κ times the mean √τ of the features of a state."""
+def exploration_bonus(model, state, action):
+    """κ Σ |x_i| √τ_i / Σ |x_i|."""
     total, weight = 0.0, 0.0
     for n in range(size(state)):
-        since = float(curious.clock[0] - curious.tried[action, index(state, n)])
-        total += abs(value(state, n)) * math.sqrt(since)
+        steps = float(model.clock[0] - model.tried[action, index(state, n)])
+        total += abs(value(state, n)) * math.sqrt(steps)
         weight += abs(value(state, n))
-    return curious.bonus * total / weight if weight > 0.0 else 0.0
+    return model.kappa * total / weight if weight > 0.0 else 0.0
 
 
-@on_transition.register(CuriousPart)
-def _(curious, transition):
-    """Another step has passed, in which one action was tried with some features."""
-    curious.clock[0] += 1
+@on_transition.register(ExplorationBonusPart)
+def _(model, transition):
+    model.clock[0] += 1
     for n in range(size(transition.state)):
         if value(transition.state, n) != 0.0:
-            curious.tried[transition.action, index(transition.state, n)] = curious.clock[0]
-    on_transition(curious.model, transition)
+            model.tried[transition.action, index(transition.state, n)] = model.clock[0]
+    on_transition(model.model, transition)
 
 
-@backed_up_value.register(CuriousPart)
-def _(curious, state, action, weights, discount):
-    promised = backed_up_value(curious.model, state, action, weights, discount)
-    return promised + bonus_for(curious, state, action)
+@backed_up_value.register(ExplorationBonusPart)
+def _(model, state, action, weights, discount):
+    predicted = backed_up_value(model.model, state, action, weights, discount)
+    return predicted + exploration_bonus(model, state, action)
 
 
-@backed_up_action_value.register(CuriousPart)
-def _(curious, state, action, weights, discount):
-    promised = backed_up_action_value(curious.model, state, action, weights, discount)
-    return promised + bonus_for(curious, state, action)
+@backed_up_action_value.register(ExplorationBonusPart)
+def _(model, state, action, weights, discount):
+    predicted = backed_up_action_value(model.model, state, action, weights, discount)
+    return predicted + exploration_bonus(model, state, action)
 
 
-@with_predecessors.register(CuriousPart)
-def _(curious):
-    return curious._replace(model=with_predecessors(curious.model))
+@with_predecessors.register(ExplorationBonusPart)
+def _(model):
+    return model._replace(model=with_predecessors(model.model))
 
 
 class ExplorationBonus(Model):
-    """Add κ √τ to what a ``model`` predicts, τ being the steps since an action was last tried."""
+    """Add κ√τ to the predictions of a ``model``, τ steps after an action was last tried."""
 
     model: Model = parameter(instance_of(Model, "a model"), meaning="the model that predicts")
     kappa: float = parameter(at_least(0.0), meaning="κ, the weight of the bonus")
 
-    @property
-    def memory_advice(self) -> str:  # type: ignore[override]
-        return self.model.memory_advice
+    memory_advice = property(attrgetter("model.memory_advice"))
+    predicts_means = property(attrgetter("model.predicts_means"))
+    rolls_out = property(attrgetter("model.rolls_out"))
+    linear = property(attrgetter("model.linear"))
+    several_steps = property(attrgetter("model.several_steps"))
+    learns = property(attrgetter("model.learns"))
 
-    @property
-    def predicts_means(self) -> bool:  # type: ignore[override]
-        return self.model.predicts_means
-
-    @property
-    def rolls_out(self) -> str:  # type: ignore[override]
-        return self.model.rolls_out
-
-    @property
-    def linear(self) -> bool:  # type: ignore[override]
-        return self.model.linear
-
-    @property
-    def several_steps(self) -> bool:  # type: ignore[override]
-        return self.model.several_steps
-
-    @property
-    def learns(self) -> bool:
-        return self.model.learns
-
-    def build(self, context: BuildContext) -> CuriousPart:
+    def build(self, context: BuildContext) -> ExplorationBonusPart:
         tried = zeros((context.actions, context.width), np.int64)
-        return CuriousPart(self.model.build(context), tried, np.zeros(1, np.int64), self.kappa)
+        clock = np.zeros(1, np.int64)
+        return ExplorationBonusPart(self.model.build(context), tried, clock, self.kappa)
 
 
-class MaintainedPart(NamedTuple):
-    """A linear model with ``lookahead`` (A, D), the u_a, and ``transposed`` (A, d, D), whose row i
-    is row i of F_a; ``weights`` (D,) and ``discount`` are the agent's."""
+class CachedLookaheadPart(NamedTuple):
+    """``lookahead`` (A, D) are the u_a; row i of ``transposed`` (A, d, D) is row i of F_a.
+
+    ``weights`` (D,) and ``discount`` are the agent's.
+    """
 
     model: LinearPart
     lookahead: np.ndarray
@@ -160,34 +145,34 @@ class MaintainedPart(NamedTuple):
     discount: float
 
 
-@fit.register(MaintainedPart)
-def _(maintained, transition):
-    model, transposed = maintained.model, maintained.transposed
+@fit.register(CachedLookaheadPart)
+def _(cached, transition):
+    model, transposed = cached.model, cached.transposed
     state, action = transition.state, transition.action
     error = fit(model, transition)
     for n in range(size(state)):
         j = index(state, n)
         for i in range(transposed.shape[1]):
             transposed[action, i, j] = model.rows[action, j, i]
-        future = dot_row(model.rows[action], j, maintained.weights)
-        maintained.lookahead[action, j] = model.rewards[action, j] + maintained.discount * future
+        future = dot_row(model.rows[action], j, cached.weights)
+        cached.lookahead[action, j] = model.rewards[action, j] + cached.discount * future
     return error
 
 
-@backed_up_value.register(MaintainedPart)
-def _(maintained, state, action, weights, discount):
+@backed_up_value.register(CachedLookaheadPart)
+def _(cached, state, action, weights, discount):
     """b(s, a, w) = u_aᵀ s."""
-    return dot(state, maintained.lookahead[action])
+    return dot(state, cached.lookahead[action])
 
 
-@unwrapped.register(MaintainedPart)
-def _(maintained):
-    return maintained.model
+@unwrapped.register(CachedLookaheadPart)
+def _(cached):
+    return cached.model
 
 
-@on_value_update.register(MaintainedPart)
-def _(maintained, state, change, discount):
-    lookahead, transposed = maintained.lookahead, maintained.transposed
+@on_value_update.register(CachedLookaheadPart)
+def _(cached, state, change, discount):
+    lookahead, transposed = cached.lookahead, cached.transposed
     for action in range(lookahead.shape[0]):
         for n in range(size(state)):
             i, amount = index(state, n), discount * change * value(state, n)
@@ -198,52 +183,44 @@ def _(maintained, state, change, discount):
 class CachedLookahead(LinearExpectation):
     """A linear expectation model that keeps the look-ahead weights u_a = b_a + γ F_aᵀ w.
 
-    A decision of Lookahead then costs O(A k) instead of O(A k d); learning and planning cost more.
-    For agents that decide much more often than they learn. It needs LEVI and one step size for all
-    values; elsewhere, and in other agents, it is the plain linear model.
+    A decision of Lookahead costs O(A k) instead of O(A k d); learning and planning cost more. It
+    pays for agents that decide much more often than they learn. It needs LEVI and one step size for
+    all values; otherwise, and in other agents, it is the plain linear model.
     """
 
     def bind(self, part: object, weights: np.ndarray, discount: float) -> object:
-        """Keep the look-ahead weights of a linear part up to date from here on."""
+        """Cache the look-ahead of a linear part for these weights."""
         if not isinstance(part, LinearPart):
             return part
-        lookahead = part.rewards.copy()
-        transposed = zeros(part.rows.shape)
+        lookahead, transposed = part.rewards.copy(), zeros(part.rows.shape)
         size = part.rows.shape[1]
         transposed[:, :, :size] = np.swapaxes(part.rows[:, :, :size], 1, 2)
         lookahead[:, :size] += discount * (part.rows @ weights)
-        return MaintainedPart(part, lookahead, transposed, weights, discount)
+        return CachedLookaheadPart(part, lookahead, transposed, weights, discount)
 
 
-class AtMeanPart(NamedTuple):
-    """``model`` knows means. ``mean`` is scratch for s̄, with all features in order and room for
-    the padding; ``nothing`` (D,) is zero."""
+class ValueAtMeanPart(NamedTuple):
+    """``mean`` is scratch for s̄ (all features in order, padded); ``zeros`` (D,) are weights."""
 
     model: object
     mean: Weighted
-    nothing: np.ndarray
+    zeros: np.ndarray
 
 
-delegate(AtMeanPart, "model", unwrapped, fit, on_transition, sample_next, begin, on_truncation)
+delegate(ValueAtMeanPart, "model", unwrapped, fit, on_transition, sample_next, begin, on_truncation)
 
 
-@backed_up_value.register(AtMeanPart)
+@backed_up_value.register(ValueAtMeanPart)
 def _(at_mean, state, action, weights, discount):
-    """r(s, a) + γ v̂(s̄(s, a)); with a general episodic model r + γ (1 − β) v̂(ŝ), as EVI has it."""
+    """r(s, a) + γ v̂(s̄(s, a)); of a general episodic model EVI's r + γ (1 − β) v̂(ŝ)."""
     model, mean = at_mean.model, at_mean.mean
-    reward = backed_up_value(model, state, action, at_mean.nothing, 0.0)
+    reward = backed_up_value(model, state, action, at_mean.zeros, 0.0)
     alive = expected_next_state(model, state, action, mean.values)
     return reward + discount * alive * state_value(weights, mean)
 
 
-def at_mean(model: object, context: BuildContext) -> AtMeanPart:
-    """Let a model that knows means be asked with values of any kind."""
-    mean = empty_state(_all_features(context))
-    active = np.arange(context.shape.size)
-    return AtMeanPart(
-        model, Weighted(active, np.zeros(context.width), mean.state_index), np.zeros(context.width)
-    )
-
-
-def _all_features(context: BuildContext) -> Shape:
-    return Shape(context.shape.size, context.shape.size, True)
+def evaluate_at_mean(model: object, context: BuildContext) -> ValueAtMeanPart:
+    """Wrap an expectation model so that nonlinear values can be backed up."""
+    features, index = np.arange(context.shape.size), np.array([-1], np.int64)
+    mean = Weighted(features, np.zeros(context.width), index)
+    return ValueAtMeanPart(model, mean, np.zeros(context.width))
