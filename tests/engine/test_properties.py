@@ -30,7 +30,7 @@ from expectant.engine.loop import simulate
 from expectant.engine.probe import TOPICS, _questions, all_states, ask, copy_subject
 from expectant.engine.setup import Setup
 from expectant.jit import compile as kernels
-from expectant.jit.code_hash import fingerprint, part_types
+from expectant.jit.code_hash import hash_kernel, part_types
 
 PLAIN: Any = {"compiled": False, "progress": False}
 
@@ -170,10 +170,7 @@ def test_parts_of_a_users_own_compose_compiled():
 
 GENERATOR = {  # works at compile time, or in plain Python only
     "expectant.core.dispatch",
-    *(
-        f"expectant.jit.{name}"
-        for name in ("compiled_lanes", "compiled_streams", "overloads", "inside_numba")
-    ),
+    *(f"expectant.jit.{name}" for name in ("reductions", "rng", "overloads", "numba_internals")),
 }
 # Records that the loop itself makes, and those of a look.
 KNOWN_TO_ALL = {
@@ -221,10 +218,10 @@ def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
     kinds = {kind.__name__ for kind in part_types(given)} - KNOWN_TO_ALL
     generator = {importlib.import_module(name).__file__ for name in GENERATOR}
     functions = [
-        account.thing
-        for account in fingerprint(entry, part_types(given)).accounts
-        if isinstance(account.thing, types.FunctionType)
-        and account.thing.__code__.co_filename not in generator  # verbs are made there, for others
+        text.thing
+        for text in hash_kernel(entry, part_types(given)).texts
+        if isinstance(text.thing, types.FunctionType)
+        and text.thing.__code__.co_filename not in generator  # verbs are made there, for others
     ]
     assert len(functions) > 10
     for function in functions:

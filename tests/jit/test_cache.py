@@ -258,7 +258,7 @@ PARTS = (Constant, Helper, Verb)
 @size.register(Constant)
 def _(part): return part.x * GOAL + START
 @size.register(Helper)
-def _(part): return part.x + finish_records()
+def _(part): return part.x + closed()
 @size.register(Verb)
 def _(part): return part.x + 1.0
 

@@ -22,11 +22,8 @@ from expectant import version
 from expectant.core import dispatch
 from expectant.engine import workers
 from expectant.engine.loop import simulate
-from expectant.jit import code_hash as fingerprint
+from expectant.jit import code_hash, numba_internals, overloads, reductions, rng
 from expectant.jit import compile as kernels
-from expectant.jit import overloads
-from expectant.jit import reductions as compiled_lanes
-from expectant.jit import rng as compiled_streams
 
 USER = '''
 import enum, functools, types
@@ -34,7 +31,7 @@ from typing import NamedTuple
 import numba, numpy as np
 import user_other
 from user_other import imported
-from expectant.core.verbs import function, observation, optional, place, step
+from expectant.core.verbs import function, observation, optional, state_index, step
 
 GOAL, START = 3, 4
 SMALL = 0.0
@@ -110,7 +107,7 @@ def _(part, action, rng):
     return (
         GOAL, START, SMALL, TABLE, LISTED, MAPPED, SETTED, ARRAY, NUMBER, OBJECT, PARTIAL, KIND,
         CHOSEN, Side.RIGHT, Settings.GOAL, FUNCTIONS, one(), other(), with_default(), with_keyword(),
-        with_attribute.limit, finish_records(), lambdas, remembered(), compiled(1.0), spread(1.0),
+        with_attribute.limit, closed(), lambdas, remembered(), compiled(1.0), spread(1.0),
         recursive(3), verb_of_ours(part), stub(1), imported, user_other.CONSTANT, user_other.inner,
         local.THROUGH_A_LOCAL, getattr(user_other, "BY_TEXT"), user_other.tools.DEEP, Inner,
         which(), max(), min(), [GOAL in {"p", "q"} for n in range(2)], (lambda: 20)(),
@@ -169,7 +166,7 @@ CHANGES = {
     "names of a part's fields": ("class Inner(NamedTuple):\n    now", "class Inner(NamedTuple):\n    here"),
     "a constant in a function in the code": ("lambda: 20", "lambda: 21"),
     "a verb for another part": ("@observation.register(Part)", "@observation.register(Inner)"),
-    "another verb": ("@observation.register(Part)", "@place.register(Part)"),
+    "another verb": ("@observation.register(Part)", "@state_index.register(Part)"),
 }  # fmt: skip
 
 CHANGES_ELSEWHERE = {
@@ -202,7 +199,7 @@ def load(folder: Path, user: str = USER, other: str = OTHER) -> types.ModuleType
 
 
 def name(module: Any, **options: Any) -> str:
-    return fingerprint.fingerprint(simulate, [module.Part], **options).name
+    return code_hash.hash_kernel(simulate, [module.Part], **options).name
 
 
 @pytest.fixture(autouse=True)
@@ -249,9 +246,9 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
     (tmp_path / "user_part.py").write_text(USER)
     (tmp_path / "user_other.py").write_text(OTHER)
     code = (
-        "import user_part\nfrom expectant.jit.code_hash import fingerprint\n"
+        "import user_part\nfrom expectant.jit.code_hash import hash_kernel\n"
         "from expectant.engine.loop import simulate\n"
-        "print(fingerprint(simulate, [user_part.Part]).name)"
+        "print(hash_kernel(simulate, [user_part.Part]).name)"
     )
     for seed in ("1", "2"):  # the second time from the compiled files that Python has written
         done = subprocess.run(
@@ -278,12 +275,12 @@ def _another(vector: Any) -> Any:
 
 
 @pytest.mark.parametrize(("module", "attribute", "value"), [
-    (compiled_lanes, "_LANES", 4),
-    (compiled_lanes._dot_row, "_defn", _another),
-    (compiled_lanes._Array, "element", _another),
-    (compiled_streams, "_generator", _another),
-    (overloads, "KERNEL_OPTIONS", {"nogil": True}),
-    (overloads, "_without_owner", _another),
+    (reductions, "_LANES", 4),
+    (reductions._dot_row, "_defn", _another),
+    (reductions._Array, "element", _another),
+    (rng, "NAMES", ("world",)),
+    (overloads, "inlined_options", _another),
+    (numba_internals, "_remove_owner", _another),
 ])  # fmt: skip
 def test_the_code_generator_belongs_to_it(module, attribute, value, monkeypatch, before, tmp_path):
     monkeypatch.setattr(module, attribute, value)
@@ -295,10 +292,10 @@ def test_the_code_generator_belongs_to_it(module, attribute, value, monkeypatch,
 ])  # fmt: skip
 def test_settings_of_numba_belong_to_a_kernel_but_not_to_results(switch, value, monkeypatch):
     def names() -> tuple[str, str]:
-        options = kernels._switches()
+        options = kernels._settings()
         return (
-            fingerprint.fingerprint(simulate, [], options).name,
-            fingerprint.fingerprint(simulate, []).name,
+            code_hash.hash_kernel(simulate, [], options).name,
+            code_hash.hash_kernel(simulate, []).name,
         )
 
     kernel, results = names()
@@ -324,13 +321,13 @@ def test_neither_cached_properties_nor_the_order_of_a_set_change_a_name():
         return WORLD, functions
 
     functions = set(LAMBDAS)
-    before = fingerprint.fingerprint(reads, ()).name
+    before = code_hash.hash_kernel(reads, ()).name
     assert WORLD.double == 2 and "double" in vars(WORLD)
     LAMBDAS[:] = [
         types.FunctionType(f.__code__, globals(), argdefs=f.__defaults__) for f in LAMBDAS
     ]
     functions = set(LAMBDAS)
-    assert fingerprint.fingerprint(reads, ()).name == before
+    assert code_hash.hash_kernel(reads, ()).name == before
 
 
 def test_pickling_a_part_changes_no_name():
@@ -339,10 +336,10 @@ def test_pickling_a_part_changes_no_name():
     class OwnPart(NamedTuple):
         weights: np.ndarray
 
-    before = fingerprint.fingerprint(simulate, (OwnPart,)).name
+    before = code_hash.hash_kernel(simulate, (OwnPart,)).name
     copyreg._slotnames(OwnPart)  # type: ignore[attr-defined]
     assert "__slotnames__" in vars(OwnPart)
-    assert fingerprint.fingerprint(simulate, (OwnPart,)).name == before
+    assert code_hash.hash_kernel(simulate, (OwnPart,)).name == before
 
 
 def test_the_state_of_the_package_changes_no_name(monkeypatch):
@@ -351,7 +348,7 @@ def test_the_state_of_the_package_changes_no_name(monkeypatch):
     def mentions(part):
         return ex.LANES * part.run
 
-    before = fingerprint.digest(fingerprint.walk([mentions]))
+    before = code_hash.digest(code_hash.walk([mentions]))
     monkeypatch.setitem(kernels._kernels, "another", mentions)
     monkeypatch.setattr(workers, "_idle", [mentions])
-    assert fingerprint.digest(fingerprint.walk([mentions])) == before
+    assert code_hash.digest(code_hash.walk([mentions])) == before

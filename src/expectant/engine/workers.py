@@ -391,9 +391,9 @@ def _ignore_interrupts() -> None:
 
 def _import_compiler() -> None:
     """Import ahead what every compiled loop needs."""
-    from numba.core.registry import cpu_target
+    from expectant.jit.numba_internals import set_up_compiler
 
-    cpu_target.target_context.refresh()
+    set_up_compiler()
 
 
 def _prepare_there(payload: bytes) -> RunOne:

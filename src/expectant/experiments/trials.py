@@ -22,7 +22,7 @@ from expectant.engine.probe import ask
 from expectant.engine.setup import Setup
 from expectant.experiments.environment_code import OWN, environment_code
 from expectant.experiments.recording import Record, recorded
-from expectant.jit.code_hash import fingerprint, hash_own_code, part_types
+from expectant.jit.code_hash import hash_kernel, hash_own_code, part_types
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
 BATCH = 10  # runs that are stored together
@@ -201,7 +201,7 @@ class Hashes:
             entries += [ask, recorded, trial.record.found.of]
         key = (*code, *entries)
         if key not in self._code:
-            installed = [fingerprint(entry, code).name for entry in entries]
+            installed = [hash_kernel(entry, code).name for entry in entries]
             self._code[key] = hash_own_code(key), "-".join(installed)
         return self._code[key]
 

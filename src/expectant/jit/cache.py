@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import pickle
 import re
 import stat
 import time
@@ -19,11 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
-
 from expectant.engine.progress import say
+from expectant.jit.numba_internals import (
+    attach_cache,
+    cached_path,
+    deserialize,
+    serialize,
+    signature_of,
+)
 
 KEEP_DAYS = 60
 
@@ -40,37 +42,39 @@ class Unsafe(Exception):
 def keep_on_disk(kernel: Any, name: str) -> None:
     """Keep a compiled function on disk under a name, if there is a folder for it."""
     directory = usable_directory()
-    kernel._cache = KernelCache(directory, name) if directory else NullCache()
+    attach_cache(kernel, KernelCache(directory, name) if directory else None)
 
 
 def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
     """True if the function is compiled for such arguments, in memory or on disk."""
-    signature = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    if signature in kernel.overloads or not isinstance(kernel._cache, KernelCache):
-        return signature in kernel.overloads
-    return kernel._cache.path(signature, kernel.targetctx.codegen()).exists()
+    signature = signature_of(kernel, arguments)
+    path = cached_path(kernel, signature)
+    return signature in kernel.overloads or (path is not None and path.exists())
 
 
-class KernelCache(NullCache):
-    """The compiled code of one kernel, a file for every signature: a hash, then a pickle."""
+class KernelCache:
+    """The compiled code of one kernel, a file for every signature: a hash, then a pickle.
+
+    It has the methods of Numba's own caches.
+    """
 
     def __init__(self, directory: Path, name: str) -> None:
-        self.directory, self.name = directory, name
+        self.cache_path, self.name = directory, name
 
-    def path(self, signature: Any, codegen: Any) -> Path:
+    def kernel_path(self, signature: Any, codegen: Any) -> Path:
         key = hashlib.sha256(f"{signature} {codegen.magic_tuple()}".encode()).hexdigest()[:16]
-        return self.directory / f"{self.name}-{key}.nbc"
+        return self.cache_path / f"{self.name}-{key}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        path = self.path(sig, target_context.codegen())
+        path = self.kernel_path(sig, target_context.codegen())
         try:
-            refuse_others(self.directory)
+            refuse_others(self.cache_path)
             _refuse(path)
             content = path.read_bytes()
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 raise ValueError("its checksum differs")
-            result = CompileResult._rebuild(target_context, *pickle.loads(content[_DIGEST:]))
+            compiled = deserialize(content[_DIGEST:], target_context)
         except FileNotFoundError:
             return None
         except Unsafe as error:
@@ -81,25 +85,28 @@ class KernelCache(NullCache):
             return None
         with suppress(OSError):
             os.utime(path)
-        return result
+        return compiled
 
-    def save_overload(self, sig: Any, cres: Any) -> None:
-        path = self.path(sig, cres.codegen)
+    def save_overload(self, sig: Any, compiled: Any) -> None:
+        path = self.kernel_path(sig, compiled.codegen)
         scratch = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
         try:
-            if cres.library.has_dynamic_globals or not all(each.can_cache for each in cres.lifted):
-                raise ValueError("it uses ctypes pointers, large global arrays or lifted code")
-            refuse_others(self.directory)
-            content = dumps(cres._reduce())
+            refuse_others(self.cache_path)
+            content = serialize(compiled)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             with open(os.open(scratch, flags, 0o600), "wb") as file:
                 file.write(hashlib.sha256(content).digest() + content)
             os.replace(scratch, path)
-            forget_old(self.directory)
+            forget_old(self.cache_path)
         except Exception as error:  # of the disk, or of parts that cannot be pickled
-            say_once(f"a compiled kernel cannot be kept in {self.directory} ({_reason(error)})")
+            say_once(f"a compiled kernel cannot be kept in {self.cache_path} ({_reason(error)})")
             with suppress(OSError):
                 scratch.unlink(missing_ok=True)
+
+    def enable(self) -> None:
+        pass
+
+    disable = flush = enable
 
 
 def _reason(error: Exception) -> str:

@@ -35,7 +35,7 @@ from expectant.core import dispatch, tree
 from expectant.core.config import Config
 
 _BY_VERSION = {"numpy", "numba", "llvmlite", "scipy", "gymnasium"}
-_PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "lab", "show", "cli", "watching"))
+_PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "experiments", "report", "cli"))
 _COMPILED = ("expectant.jit.", "expectant.engine.probe")
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 _ADDRESS = re.compile(r"(0x|#)[0-9a-f]+")  # in the names of Numba's types
@@ -64,47 +64,44 @@ _OF_CLASSES = {
 Known = Callable[[Any], bool]
 
 
-_Empty = namedtuple("_Empty", "")  # kept: the collector empties the vars() of a class in no use
+_Empty = namedtuple("_Empty", "")  # a class that is garbage loses its vars()
 
 
-class Fingerprint(NamedTuple):
-    """``name`` is the hash, ``accounts`` describe everything it was made from."""
+class CodeHash(NamedTuple):
+    """A hash, ``name``, and the ``texts`` it was computed from."""
 
     name: str
-    accounts: list[Account]
+    texts: list[CodeText]
 
 
-class Account(NamedTuple):
-    """The text of a function, class or module, and the things that each @ in it refers to."""
+class CodeText(NamedTuple):
+    """A function, class or module as text, and the things that each @ in it refers to."""
 
     thing: Any
     text: str
     refers: tuple[Any, ...]
 
-    def differs(self, other: Account) -> bool:
+    def differs(self, other: CodeText) -> bool:
         """True if the thing has changed, or a name in it stands for another thing."""
         return self.text != other.text or [*map(id, self.refers)] != [*map(id, other.refers)]
 
 
 def part_types(part: Any) -> tuple[type, ...]:
-    """The NamedTuple classes in a part, its own first."""
+    """Return the NamedTuple classes in a part, its own first."""
     return tuple(type(node) for _, node in tree.nodes(part) if hasattr(node, "_fields"))
 
 
-def fingerprint(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()) -> Fingerprint:
-    """Hash a function to be compiled, the part types it is called with, and all they reach.
-
-    ``parts`` may contain further classes and functions, ``options`` anything with a repr.
-    """
+def hash_kernel(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()) -> CodeHash:
+    """Hash a function to compile, its part types (and other ``parts``), and all they reach."""
     import llvmlite
     import numba
 
     kinds = list(dict.fromkeys(parts))
-    accounts = walk((function, *kinds, *_code_generator()))
-    libraries = [f"{each.__name__} {each.__version__}" for each in (numba, llvmlite, np)]
+    texts = walk((function, *kinds, *_code_generator()))
+    libraries = [f"{module.__name__} {module.__version__}" for module in (numba, llvmlite, np)]
     versions = [platform.python_version(), f"expectant {version.VERSION}", *libraries]
-    text = "\n".join([*versions, *map(repr, options), str(len(kinds)), digest(accounts)])
-    return Fingerprint(hashlib.sha256(text.encode()).hexdigest()[:24], accounts)
+    text = "\n".join([*versions, *map(repr, options), str(len(kinds)), digest(texts)])
+    return CodeHash(hashlib.sha256(text.encode()).hexdigest()[:24], texts)
 
 
 def hash_own_code(things: Iterable[Any]) -> str:
@@ -120,42 +117,40 @@ def hash_own_code(things: Iterable[Any]) -> str:
         for verb in dispatch.VERBS:
             if is_own(verb.implementations.get(thing)):
                 roots[f"{name_of(verb)} of {name_of(thing)}"] = verb.implementations[thing]
-    accounts = walk([roots[name] for name in sorted(roots)], lambda thing: not is_own(thing))
-    return hashlib.sha256(f"{sorted(roots)}{digest(accounts)}".encode()).hexdigest()[:24]
+    texts = walk([roots[name] for name in sorted(roots)], lambda thing: not is_own(thing))
+    return hashlib.sha256(f"{sorted(roots)}{digest(texts)}".encode()).hexdigest()[:24]
 
 
-def walk(roots: Iterable[Any], known: Known | None = None) -> list[Account]:
+def walk(roots: Iterable[Any], known: Known | None = None) -> list[CodeText]:
     """Describe functions, classes and modules, and all they reach that is not ``known`` by name."""
-    from expectant.jit.numba_internals import take_note_of_overloads
+    from expectant.jit.numba_internals import refresh_overloads
 
-    take_note_of_overloads()
-    accounts: dict[int, Account] = {}
+    refresh_overloads()
+    texts: dict[int, CodeText] = {}
     waiting = deque(roots)
     while waiting:
         thing = waiting.popleft()
-        if id(thing) not in accounts:
-            accounts[id(thing)] = account = _describe(thing, known or is_known_by_name)
-            waiting.extend(account.refers)
-    return list(accounts.values())
+        if id(thing) not in texts:
+            texts[id(thing)] = text = _describe(thing, known or is_known_by_name)
+            waiting.extend(text.refers)
+    return list(texts.values())
 
 
-def digest(accounts: list[Account]) -> str:
-    """Hash accounts, and which of them refers to which."""
-    numbers = {id(account.thing): number for number, account in enumerate(accounts)}
+def digest(texts: list[CodeText]) -> str:
+    """Hash texts and the references between them."""
+    numbers = {id(text.thing): number for number, text in enumerate(texts)}
     total = hashlib.sha256()
-    for account in accounts:
-        refers = [numbers[id(thing)] for thing in account.refers]
-        total.update(f"{account.text}\n{refers}\n".encode())
+    for text in texts:
+        refers = [numbers[id(thing)] for thing in text.refers]
+        total.update(f"{text.text}\n{refers}\n".encode())
     return total.hexdigest()
 
 
 def _code_generator() -> list[Any]:
     """The modules that turn parts and verbs into machine code."""
-    from expectant.jit import overloads
-    from expectant.jit import reductions as compiled_lanes
-    from expectant.jit import rng as compiled_streams
+    from expectant.jit import numba_internals, overloads, reductions, rng
 
-    return [compiled_lanes, compiled_streams, overloads]
+    return [reductions, rng, overloads, numba_internals]
 
 
 # ------------------------------------------------------------------------------ where code is from
@@ -169,10 +164,10 @@ def name_of(value: Any) -> str:
 
 
 def is_known_by_name(value: Any) -> bool:
-    """True if a name and a version identify it: code of Python and NumPy, our descriptions.
+    """True if an object is identified by qualified name and version rather than by content.
 
-    So are functions and classes of ours that compiled code cannot call: they have state, such as
-    the kernels of this process, which would make every hash another.
+    These are code of Python and NumPy, our configs, and functions of ours that compiled code does
+    not call: they have state, such as the kernels of this process.
     """
     module = str(getattr(value, "__module__", ""))
     if isinstance(value, type) and issubclass(value, Config):
@@ -188,7 +183,7 @@ def _version_of(name: str) -> str:
 
 
 def is_own(value: Any) -> bool:
-    """True for a function or class of the user's: of no library and not of this package."""
+    """True for a function or class of the user's: neither of a library nor of this package."""
     root = name_of(value).partition(".")[0]
     return not (root in ("expectant", "None") or _is_library(root) or is_installed(root))
 
@@ -197,7 +192,7 @@ def is_own(value: Any) -> bool:
 def _is_library(root: str) -> bool:
     if root not in sys.stdlib_module_names:
         return root in _BY_VERSION
-    file = getattr(sys.modules.get(root), "__file__", None)  # a user's may have such a name too
+    file = getattr(sys.modules.get(root), "__file__", None)  # users may have modules of such names
     return file is None or file.startswith(os.path.dirname(os.__file__))
 
 
@@ -210,38 +205,38 @@ def is_installed(module: str) -> bool:
 # ----------------------------------------------------------------- functions, classes and modules
 
 
-def _describe(thing: Any, known: Known) -> Account:
+def _describe(thing: Any, known: Known) -> CodeText:
     writer = _Writer(known)
     if isinstance(thing, types.ModuleType):
-        values = {name: each for name, each in vars(thing).items() if name not in _OF_MODULES}
+        values = {name: item for name, item in vars(thing).items() if name not in _OF_MODULES}
         lines = writer.lines(f"module {thing.__name__}", sorted(values.items()))
     elif isinstance(thing, type):
         lines = _describe_class(thing, writer)
     elif not isinstance(thing, types.FunctionType):  # an object of Numba's
         lines = writer.lines(f"compiled {type(thing).__qualname__}", _made_from(thing))
     elif hasattr(thing, "implementations"):  # a verb, whose implementations belong to part types
-        own = {"fallback": thing.fallback, "numbers": thing.implementations.get(float)}  # type: ignore[attr-defined]
-        lines = writer.lines(f"verb {name_of(thing)}", own.items())
+        bodies = {"fallback": thing.fallback, "numbers": thing.implementations.get(float)}  # type: ignore[attr-defined]
+        lines = writer.lines(f"verb {name_of(thing)}", bodies.items())
     else:
         lines = _describe_function(thing, writer)
-    return Account(thing, "\n".join(lines), tuple(writer.refers))
+    return CodeText(thing, "\n".join(lines), tuple(writer.refers))
 
 
 def _describe_class(thing: Any, writer: _Writer) -> Iterator[str]:
     yield f"class {name_of(thing)} of {writer.write(thing.__bases__)}"
-    left_out = _OF_CLASSES
+    omitted = _OF_CLASSES
     if issubclass(thing, tuple) and hasattr(thing, "_fields"):
         yield f"fields {thing._fields} = {writer.write(getattr(thing, '_field_defaults', {}))}"
-        left_out = _OF_CLASSES | set(vars(_Empty)) | set(thing._fields)
+        omitted = _OF_CLASSES | set(vars(_Empty)) | set(thing._fields)
     elif isinstance(thing, enum.EnumMeta):
         members: dict[str, Any] = dict(thing.__members__)
         yield from writer.lines("members", ((name, each._value_) for name, each in members.items()))
-        left_out = members.keys() | {name for name in vars(thing) if name.startswith("_")}
-    values = {name: value for name, value in vars(thing).items() if name not in left_out}
+        omitted = members.keys() | {name for name in vars(thing) if name.startswith("_")}
+    values = {name: value for name, value in vars(thing).items() if name not in omitted}
     yield from writer.lines("attributes", sorted(values.items()))
     verbs = [verb for verb in dispatch.VERBS if thing in verb.implementations]
-    found = {name_of(verb): verb.implementations[thing] for verb in verbs}
-    yield from writer.lines("verbs", sorted(found.items()))
+    implementations = {name_of(verb): verb.implementations[thing] for verb in verbs}
+    yield from writer.lines("verbs", sorted(implementations.items()))
 
 
 def _describe_function(thing: types.FunctionType, writer: _Writer) -> Iterator[str]:
@@ -258,14 +253,14 @@ def _describe_function(thing: types.FunctionType, writer: _Writer) -> Iterator[s
 
 
 def _names_in(code: types.CodeType) -> set[str]:
-    """All names that code may look up: in it, in functions inside it, and as texts for getattr."""
-    names = {*code.co_names, *(each for each in code.co_consts if isinstance(each, str))}
-    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
-    return names.union(*map(_names_in, inner))
+    """Return all names that code may look up, those in inner functions and for getattr included."""
+    strings = (constant for constant in code.co_consts if isinstance(constant, str))
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return {*code.co_names, *strings}.union(*map(_names_in, inner))
 
 
 def _bindings(thing: types.FunctionType, names: set[str]) -> Iterator[tuple[str, Any]]:
-    """Everything that a name in a function stands for before it is called."""
+    """Yield the values that names in a function are bound to before it is called."""
     code, defaults = thing.__code__, thing.__defaults__ or ()
     last = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     for name, value in (*zip(last, defaults, strict=True), *(thing.__kwdefaults__ or {}).items()):
@@ -280,26 +275,23 @@ def _bindings(thing: types.FunctionType, names: set[str]) -> Iterator[tuple[str,
 def _describe_attributes(
     path: str, owner: Any, names: set[str], writer: _Writer, seen: set[int]
 ) -> Iterator[str]:
-    """The attributes of a module or function whose names occur in the code that reads it."""
-    is_owner = isinstance(owner, types.ModuleType | types.FunctionType)
-    if (
-        is_owner
-        and id(owner) not in seen
-        and not writer.known(owner)
-        and owner not in dispatch.VERBS
-    ):
-        seen.add(id(owner))
-        for name in sorted(names & vars(owner).keys()):
-            value = vars(owner)[name]
-            yield f"{path}.{name} = {writer.write(value)}"
-            yield from _describe_attributes(f"{path}.{name}", value, names, writer, seen)
+    """Yield the attributes of a module or function whose names occur in code that reads it."""
+    if not isinstance(owner, types.ModuleType | types.FunctionType) or id(owner) in seen:
+        return
+    if writer.known(owner) or owner in dispatch.VERBS:
+        return
+    seen.add(id(owner))
+    for name in sorted(names & vars(owner).keys()):
+        value = vars(owner)[name]
+        yield f"{path}.{name} = {writer.write(value)}"
+        yield from _describe_attributes(f"{path}.{name}", value, names, writer, seen)
 
 
 # ------------------------------------------------------------------------------------------ values
 
 
 def _made_from(value: Any) -> Iterator[tuple[str, Any]]:
-    """The functions and options inside an object of Numba's."""
+    """Yield the functions and options inside an object of Numba's."""
     if type(value).__module__.startswith("numba."):
         for path in _OF_NUMBA:
             with suppress(AttributeError):
@@ -315,7 +307,7 @@ class _Writer:
         self._within: set[int] = set()  # what is being written, and may contain itself
 
     def write(self, value: Any) -> str:
-        """Any value, with its type."""
+        """Return a value with its type as text."""
         kind = type(value)
         if kind in _PLAIN:
             return f"{kind.__name__} {value!r}"
@@ -334,12 +326,12 @@ class _Writer:
             self._within.remove(id(value))
 
     def lines(self, title: str, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
-        """A title and named values, a line each."""
+        """Yield a title and named values, a line each."""
         yield title
         yield from (f"{name} = {self.write(value)}" for name, value in values)
 
     def write_code(self, code: types.CodeType) -> str:
-        """All of a code object that decides what it does."""
+        """Return all of a code object that decides what it does."""
         constants = code.co_consts
         if _has_docstring(code):
             constants = (None, *constants[1:])
@@ -384,7 +376,7 @@ class _Writer:
         return f"{value.dtype.descr} {value.shape} {order} {content}"
 
     def _write_reduced(self, value: Any) -> str:
-        """Any other object as it would be pickled; by its type alone if it cannot be."""
+        """Return any other object as it would be pickled, or its type if it cannot be."""
         try:
             reduced = value.__reduce_ex__(4)
             if isinstance(reduced, tuple):
@@ -396,7 +388,7 @@ class _Writer:
         return self._write_items([type(value), reduced, getattr(value, "__wrapped__", None)])
 
     def _order(self, value: Any) -> str:
-        """A text by which to sort the members of a set, in which functions are told apart."""
+        """Return a key to sort the members of a set by, which tells functions apart."""
         self.refers.clear()
         text = self.write(value)
         for thing in tuple(self.refers):
@@ -406,7 +398,7 @@ class _Writer:
 
 
 def _without_cached(kind: type, state: dict[str, Any]) -> dict[str, Any]:
-    """The state of an object without cached properties, which appear when they are first used."""
+    """Remove cached properties from the state of an object: they appear on first use."""
     return {
         name: value
         for name, value in state.items()

@@ -11,13 +11,12 @@ from typing import Any
 from expectant.core import dispatch
 from expectant.engine.loop import simulate
 from expectant.engine.progress import Reporter
-from expectant.jit.code_hash import Account, Fingerprint, fingerprint, part_types
+from expectant.jit.code_hash import CodeHash, CodeText, hash_kernel, part_types
 from expectant.jit.errors import explain_error
 
 Kernel = Callable[..., int]
 
-# the settings of Numba that change the code it makes
-_SWITCHES = (
+_SETTINGS = (  # of Numba, which change the code it makes
     "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML",
     "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "EXTEND_VARIABLE_LIFETIMES",
     "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DEBUG_NRT", "USING_SVML", "ENABLE_PROFILING",
@@ -26,30 +25,30 @@ _SWITCHES = (
 
 _registered: set[int] = set()
 _kernels: dict[str, Callable[..., Any]] = {}
-_compiled: dict[int, Account] = {}
+_compiled: dict[int, CodeText] = {}
 _compiled_with: list[tuple[Any, ...]] = []
 _lock = threading.Lock()
 
 
 def use_compiled(compiled: bool | None) -> bool:
     """Whether to compile: as asked for, else as Numba's own switch says."""
-    said = os.environ.get("NUMBA_DISABLE_JIT", "0")
-    if compiled and said not in ("", "0"):
+    switch = os.environ.get("NUMBA_DISABLE_JIT", "0")
+    if compiled and switch not in ("", "0"):
         raise ValueError(
-            f"compiled=True: NUMBA_DISABLE_JIT={said} in the environment switches compiling off, "
+            f"compiled=True: NUMBA_DISABLE_JIT={switch} in the environment switches compiling off, "
             "remove it, or leave compiled away"
         )
-    return said in ("", "0") if compiled is None else compiled
+    return switch in ("", "0") if compiled is None else compiled
 
 
 def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
-    """An entry function, compiled by calling it once with such arguments; the first is a run."""
+    """Compile an entry function by calling it with such arguments, the first of which is a part."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from expectant.jit.cache import has_kernel
 
     kernel = kernel_for(arguments[0], entry)
-    with show.compilation(name, cached=has_kernel(kernel, arguments)):
+    with show.compiling(name, cached=has_kernel(kernel, arguments)):
         try:
             kernel(*arguments)
         except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
@@ -58,32 +57,77 @@ def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Repo
 
 
 def entry_point(kernel: Any, *arguments: Any) -> Kernel:
-    """The compiled code for arguments of these very types, which it does not look at again.
+    """Return the compiled code for arguments of these very types, which it does not check."""
+    from expectant.jit.numba_internals import entry_point
 
-    Calling a kernel itself makes Numba look up the type of every array in every part, which costs
-    several times what it takes to pass them, and as long as ten episodes of a small run.
-    """
-    types_of = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    entry: Kernel = kernel.overloads[types_of].entry_point
-    return entry
+    return entry_point(kernel, *arguments)
 
 
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
-    """Whether an entry function need not be compiled any more for such arguments."""
+    """True if an entry function is compiled for such arguments, in memory or on disk."""
     from expectant.jit.cache import has_kernel
 
     return has_kernel(kernel_for(arguments[0], entry), arguments)
 
 
+def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[..., Any]:
+    """Return a function compiled for the types in a part, by default the loop for a run.
+
+    It is loaded from disk or compiled when it is first called. ``entry`` is a function of a module
+    that takes its arguments through ``unowned``.
+    """
+    kinds = part_types(part)
+
+    def hash_code() -> CodeHash:
+        return hash_kernel(entry, kinds, _settings())
+
+    name = hash_code().name
+    with _lock:
+        if name not in _kernels:
+            _kernels[name] = _make_kernel(entry, name, hash_code)
+        return _kernels[name]
+
+
+def _settings() -> list[tuple[str, str]]:
+    from expectant.jit.numba_internals import reload_config
+
+    config = reload_config()
+    return [(name, repr(getattr(config, name, None))) for name in _SETTINGS]
+
+
+def _make_kernel(entry: Callable[..., Any], name: str, hash_code: Callable[[], CodeHash]) -> Any:
+    import numba
+
+    from expectant.jit.cache import keep_on_disk
+    from expectant.jit.numba_internals import kernel_options, recompiled_helpers
+    from expectant.jit.overloads import with_unowned
+
+    kernel: Any = None
+
+    @contextmanager
+    def use_present_code() -> Iterator[None]:
+        present = hash_code()
+        if present.name != name and kernel is not None:  # changed since the kernel was asked for
+            _kernels.pop(name, None)
+            keep_on_disk(kernel, present.name)
+        _forget_changed(present.texts, settings)
+        with recompiled_helpers(text.thing for text in present.texts):
+            yield
+
+    settings = tuple(_settings())
+    register_overloads()
+    kernel = numba.njit(**kernel_options(use_present_code))(with_unowned(entry))
+    keep_on_disk(kernel, name)
+    return kernel
+
+
 def register_overloads() -> None:
     """Tell Numba about every verb and function declared so far."""
-    from expectant.jit import overloads
-    from expectant.jit import reductions as compiled_lanes
-    from expectant.jit import rng as compiled_streams
+    from expectant.jit import overloads, reductions, rng
 
     if not _registered:
-        compiled_lanes.install()
-        _registered.update((id(compiled_lanes), id(compiled_streams)))
+        reductions.install()
+        _registered.update((id(reductions), id(rng)))
     for verb in dispatch.VERBS:
         if id(verb) not in _registered:
             _registered.add(id(verb))
@@ -94,70 +138,18 @@ def register_overloads() -> None:
             overloads.overload_function(plain)
 
 
-def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[..., Any]:
-    """A function compiled for the types in a part, by default the loop for a run.
-
-    It is compiled when it is first called, if it is not on the disk yet. ``entry`` is a module's
-    own function that borrows its arguments.
-    """
-    kinds = part_types(part)
-
-    def made_from() -> Fingerprint:
-        return fingerprint(entry, kinds, _switches())
-
-    name = made_from().name
-    with _lock:
-        if name not in _kernels:
-            _kernels[name] = _kernel(entry, name, made_from)
-        return _kernels[name]
-
-
-def _switches() -> list[tuple[str, str]]:
-    from numba.core import config
-
-    config.reload_config()
-    return [(name, repr(getattr(config, name, None))) for name in _SWITCHES]
-
-
-def _kernel(entry: Callable[..., Any], name: str, made_from: Callable[[], Fingerprint]) -> Any:
-    import numba
-
-    from expectant.jit.cache import keep_on_disk
-    from expectant.jit.numba_internals import compiler_with, helpers_anew
-    from expectant.jit.overloads import KERNEL_OPTIONS, with_unowned
-
-    @contextmanager
-    def as_it_is_now() -> Iterator[None]:
-        now = made_from()
-        if now.name != name:  # keep it under the name of the code that it is compiled from
-            _kernels.pop(name, None)
-            keep_on_disk(kernel, now.name)
-        _forget_changed(now.accounts, switches)
-        with helpers_anew(account.thing for account in now.accounts):
-            yield
-
-    switches = tuple(_switches())
-    register_overloads()
-    kernel = numba.njit(**KERNEL_OPTIONS, pipeline_class=compiler_with(as_it_is_now))(
-        with_unowned(entry)
-    )
-    keep_on_disk(kernel, name)
-    return kernel
-
-
-def _forget_changed(found: list[Account], switches: tuple[Any, ...]) -> None:
+def _forget_changed(texts: list[CodeText], settings: tuple[Any, ...]) -> None:
     """Make Numba compile verbs and functions anew if any has changed since it last did.
 
-    Numba keeps the first version of every function it compiles in a process. Where a verb has been
-    implemented again, or a name in a function stands for something else by now, that would be
-    stale, and would then be written to the disk as if it were not.
+    Numba keeps the first version of every function it compiles in a process; a kernel made from it
+    would be stale, and would be written to disk as if it were not.
     """
-    known = ((account, _compiled.get(id(account.thing))) for account in found)
-    changed = any(before is not None and now.differs(before) for now, before in known)
-    if changed or _compiled_with != [switches]:
+    before = ((text, _compiled.get(id(text.thing))) for text in texts)
+    changed = any(old is not None and new.differs(old) for new, old in before)
+    if changed or _compiled_with not in ([], [settings]):
         from expectant.jit.numba_internals import forget_overloads
 
-        forget_overloads()
+        forget_overloads([*dispatch.VERBS, *dispatch.FUNCTIONS])
         _compiled.clear()
-        _compiled_with[:] = [switches]
-    _compiled.update({id(account.thing): account for account in found})
+    _compiled_with[:] = [settings]
+    _compiled.update({id(text.thing): text for text in texts})

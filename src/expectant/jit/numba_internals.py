@@ -1,100 +1,364 @@
-"""Where kernels reach into Numba's own workings while it compiles.
+"""The only module that uses private names of Numba.
 
-Numba keeps what it has compiled for as long as a process lives: verbs and functions by the types
-they are called with, helpers that are compiled by ``numba.njit`` by theirs, and those also on disk.
-It does not notice that a constant in them has changed since. So kernels make it forget.
+They make compiling a third faster, keep kernels on disk, avoid reference counts and make Numba
+forget code that has changed since it was compiled. If a later Numba lacks one of them, everything
+here falls back to the public interface, with one warning: the same numbers, compiled more slowly
+and again by every process.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib
+import pickle
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from numba.core.caching import NullCache
-from numba.core.dispatcher import Dispatcher
-from numba.core.registry import cpu_target
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
-from expectant.core import dispatch
-from expectant.jit.overloads import Outermost, without_collecting
+GENERATOR = numba.typeof(np.random.default_rng(0))  # the type of NumPy's generators
+BITGEN = ("state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")  # as in bitgen_t
+_WORD = ir.IntType(64)
+_PRIVATE: dict[str, dict[str, tuple[str, ...]]] = {  # module: names: attributes
+    "numba.core.caching": {"NullCache": ("load_overload", "save_overload")},
+    "numba.core.codegen": {
+        "JITCodeLibrary": (
+            "_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals",
+            "_ensure_finalized", "enable_object_caching", "get_pointer_to_function",
+        )
+    },
+    "numba.core.compiler": {
+        "Compiler": ("compile_extra",), "CompileResult": ("_reduce", "_rebuild"),
+    },
+    "numba.core.config": {"reload_config": ()},
+    "numba.core.dispatcher": {
+        "Dispatcher": ("typeof_pyval", "add_overload", "get_call_template"),
+    },
+    "numba.core.registry": {"cpu_target": ("typing_context", "target_context")},
+    "numba.core.serialize": {"dumps": ()},
+    "numba.core.types": {"npy_bitgen": ()},
+    "numba.core.cpu": {"CPUTargetOptions": ("_nrt", "forceinline", "no_cfunc_wrapper")},
+    "numba.core.typing.context": {"BaseContext": ("_lookup_global", "refresh")},
+}  # fmt: skip
 
 
-def compiler_with(around: Callable[[], Any]) -> type[Outermost]:
-    """Numba's compiler, which enters a context whenever it compiles; others wait meanwhile."""
+def _find_private() -> tuple[dict[str, Any], str]:
+    """Return the private names by their last component, or the first that is missing."""
+    names = {}
+    for module, members in _PRIVATE.items():
+        for name, attributes in members.items():
+            try:
+                names[name] = getattr(importlib.import_module(module), name)
+            except (ImportError, AttributeError):
+                return {}, f"{module}.{name}"
+            for attribute in attributes:
+                if not hasattr(names[name], attribute):
+                    return {}, f"{module}.{name}.{attribute}"
+    return names, ""
 
-    class Compiling(Outermost):
+
+_names, MISSING = _find_private()
+if MISSING:
+    warnings.warn(
+        f"Numba {numba.__version__} has no {MISSING}: every process compiles its kernels anew, "
+        "and more slowly; the numbers are the same",
+        stacklevel=2,
+    )
+PUBLIC_ONLY = bool(MISSING)
+
+
+def set_up_compiler() -> None:
+    """Load what every compilation needs, which takes a second."""
+    if not PUBLIC_ONLY:
+        _names["cpu_target"].target_context.refresh()
+
+
+def reload_config() -> Any:
+    """Read Numba's settings from the environment again."""
+    from numba.core import config
+
+    if not PUBLIC_ONLY:
+        config.reload_config()
+    return config
+
+
+# --------------------------------------------------------------------------------- compilers
+
+_JITCodeLibrary: Any = _names.get("JITCodeLibrary", object)
+_NumbaCompiler: Any = _names.get("Compiler", object)
+
+
+class _NoEngine:
+    """Stands in for the engine that runs machine code; inlined functions are never called."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        pass
+
+
+class _InlinedLibrary(_JITCodeLibrary):
+    """Code that is linked into a kernel; the kernel alone is optimized and made executable."""
+
+    codegen = _NoEngine()
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+
+class _KernelLibrary(_JITCodeLibrary):
+    """The code of a kernel, optimized twice because inlined code arrives unoptimized."""
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        super()._optimize_final_module()
+
+
+class _Compiler(_NumbaCompiler):
+    library_class: Any = None
+
+    def compile_extra(self, function: Any) -> Any:
+        library = self.library_class(self.state.targetctx.codegen(), function.__qualname__)
+        library.enable_object_caching()
+        self.state.library = library
+        return super().compile_extra(function)
+
+
+class _InlinedCompiler(_Compiler):
+    library_class = _InlinedLibrary
+
+
+class _KernelCompiler(_Compiler):
+    library_class = _KernelLibrary
+
+
+def inlined_options(has_counts: bool) -> dict[str, Any]:
+    """Options for functions that kernels call, with or without reference counts."""
+    if PUBLIC_ONLY:
+        return {"error_model": "numpy"}
+    options = {"error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
+    if has_counts:
+        return {**options, "_nrt": True}
+    return {**options, "_nrt": False, "pipeline_class": _InlinedCompiler}
+
+
+def kernel_options(around: Callable[[], Any]) -> dict[str, Any]:
+    """Options for kernels; ``around`` is a context that is entered whenever one is compiled."""
+    options = {"nogil": True, "error_model": "numpy"}
+    if PUBLIC_ONLY:
+        with around():
+            return options
+
+    class Compiler(_KernelCompiler):
         def compile_extra(self, function: Any) -> Any:
-            with around(), without_collecting():
+            with around(), _without_garbage_collection():
                 return super().compile_extra(function)
 
-    return Compiling
+    return {**options, "pipeline_class": Compiler}
 
 
-def take_note_of_overloads() -> None:
-    """Let :func:`overloads_of` know of all that has been told to Numba by now."""
-    cpu_target.typing_context.refresh()
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+# ------------------------------------------------------------------- arrays and generators
+
+
+@intrinsic
+def unowned(typing_context, part):
+    """The same part without reference counts on arrays and generators, for use in one call."""
+
+    def codegen(context, builder, signature, arguments):
+        if PUBLIC_ONLY:
+            context.nrt.incref(builder, signature.args[0], arguments[0])
+            return arguments[0]
+        return _remove_owner(context, builder, signature.args[0], arguments[0])
+
+    return part(part), codegen
+
+
+def _remove_owner(context, builder, kind, value):
+    if isinstance(kind, types.BaseTuple):
+        items = [
+            _remove_owner(context, builder, item, builder.extract_value(value, position))
+            for position, item in enumerate(kind)
+        ]
+        return context.make_tuple(builder, kind, items)
+    if isinstance(kind, types.Array):
+        struct = context.make_array(kind)(context, builder, value)
+    elif kind == GENERATOR:
+        struct = cgutils.create_struct_proxy(kind)(context, builder, value)
+    else:
+        return value
+    struct.meminfo = cgutils.get_null_value(struct.meminfo.type)
+    struct.parent = cgutils.get_null_value(struct.parent.type)
+    return struct._getvalue()
+
+
+def load_word(builder, address, position):
+    """Load a word from an array of words at an address."""
+    pointer = builder.inttoptr(address, _WORD.as_pointer())
+    return builder.load(builder.gep(pointer, [ir.Constant(ir.IntType(32), position)]))
+
+
+def generator_at(context, builder, address):
+    """Make Numba's struct of a generator, without owner, from the address of its ``bitgen_t``."""
+    bits = cgutils.create_struct_proxy(_names["npy_bitgen"])(context, builder)
+    for position, name in enumerate(BITGEN):
+        setattr(bits, name, load_word(builder, address, position))
+    bits.state_address = bits.state
+    rng = cgutils.create_struct_proxy(GENERATOR)(context, builder)
+    rng.bit_generator = bits._getvalue()
+    rng.meminfo = cgutils.get_null_value(rng.meminfo.type)
+    rng.parent = cgutils.get_null_value(rng.parent.type)
+    return rng._getvalue()
+
+
+# ------------------------------------------------------------------------ compiled kernels
+
+
+def signature_of(kernel: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the types of arguments, under which a kernel keeps its compiled code."""
+    typeof = numba.typeof if PUBLIC_ONLY else kernel.typeof_pyval
+    return tuple(typeof(argument) for argument in arguments)
+
+
+def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return the compiled code for arguments of these very types, which it does not check.
+
+    Calling the kernel itself makes Numba look up the type of every array in every part, which
+    takes as long as ten episodes of a small run.
+    """
+    if PUBLIC_ONLY:
+        return kernel
+    entry: Callable[..., Any] = kernel.overloads[signature_of(kernel, arguments)].entry_point
+    return entry
+
+
+def attach_cache(kernel: Any, cache: Any) -> None:
+    """Let a kernel load and save its compiled code; None: it is kept in memory only."""
+    if not PUBLIC_ONLY:
+        kernel._cache = _names["NullCache"]() if cache is None else cache
+
+
+def cached_path(kernel: Any, signature: tuple[Any, ...]) -> Any:
+    """Return the file in which a kernel for a signature would be, None if it is not kept."""
+    path = getattr(getattr(kernel, "_cache", None), "kernel_path", None)
+    return None if path is None else path(signature, kernel.targetctx.codegen())
+
+
+def serialize(compiled: Any) -> bytes:
+    """Return the compiled code of a kernel as bytes."""
+    if compiled.library.has_dynamic_globals or not all(part.can_cache for part in compiled.lifted):
+        raise ValueError("it uses ctypes pointers, large global arrays or lifted code")
+    content: bytes = _names["dumps"](compiled._reduce())
+    return content
+
+
+def deserialize(content: bytes, target_context: Any) -> Any:
+    """Return compiled code from bytes, which are trusted: see :mod:`expectant.jit.cache`."""
+    return _names["CompileResult"]._rebuild(target_context, *pickle.loads(content))
+
+
+# ---------------------------------------------------------------------------- changed code
 
 
 def overloads_of(function: Any) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
-    """What users have told Numba to compile in the place of a function, and with which options."""
-    known = cpu_target.typing_context._lookup_global(function)
-    for template in getattr(known, "templates", ()):
+    """Yield what users have told Numba to compile in place of a function, with its options."""
+    for template in _templates(function):
         implementation = getattr(template, "_overload_func", None)
         if implementation and not implementation.__module__.startswith("expectant."):
             yield implementation, template._jit_options
 
 
-def forget_overloads() -> None:
-    """Make Numba compile all verbs and functions anew when they are next called.
+def refresh_overloads() -> None:
+    """Let :func:`overloads_of` see every overload that has been declared by now."""
+    if not PUBLIC_ONLY:
+        _names["cpu_target"].typing_context.refresh()
 
-    Those that it has not been told of, as they were defined later, it has not compiled either.
-    """
-    take_note_of_overloads()
-    for known in (*dispatch.VERBS, *dispatch.FUNCTIONS):
-        found = cpu_target.typing_context._lookup_global(known)
-        for template in getattr(found, "templates", ()):
+
+def forget_overloads(functions: Iterable[Any]) -> None:
+    """Make Numba compile overloaded functions anew when they are next called."""
+    if PUBLIC_ONLY:
+        raise RuntimeError(
+            "code has changed since it was compiled in this process, and this version of Numba "
+            "cannot compile it again: restart Python"
+        )
+    refresh_overloads()
+    for function in functions:
+        for template in _templates(function):
             template._impl_cache.clear()
             template._compiled_overloads.clear()
 
 
-@contextmanager
-def helpers_anew(things: Iterable[Any]) -> Iterator[None]:
-    """Have the helpers among some things compiled anew, from what is in them now.
+def _templates(function: Any) -> tuple[Any, ...]:
+    if PUBLIC_ONLY:
+        return ()
+    resolved = _names["cpu_target"].typing_context._lookup_global(function)
+    return tuple(getattr(resolved, "templates", ()))
 
-    What they had compiled before is theirs again afterwards, and theirs alone is what they keep on
-    disk: a helper that Python calls too is the same as ever.
+
+@contextmanager
+def recompiled_helpers(things: Iterable[Any]) -> Iterator[None]:
+    """Compile the ``numba.njit`` helpers among some things anew, from what is in them now.
+
+    Numba keeps the first version of a helper, in memory and on disk, and does not notice that a
+    constant in it has changed. Afterwards helpers have what they had compiled before.
     """
     with ExitStack() as stack:
         for thing in things:
-            if isinstance(thing, Dispatcher):
-                stack.enter_context(_anew(thing))
+            if PUBLIC_ONLY and hasattr(thing, "recompile"):
+                thing.recompile()
+            elif not PUBLIC_ONLY and isinstance(thing, _names["Dispatcher"]):
+                stack.enter_context(_recompiled(thing))
         yield
 
 
 @contextmanager
-def _anew(helper: Any) -> Iterator[None]:
+def _recompiled(helper: Any) -> Iterator[None]:
     compiler = helper._compiler
-    kept = helper.overloads, helper._cache, compiler._failed_cache
-    fixed = [] if helper._can_compile else [known.signature for known in kept[0].values()]
-    ask = helper.get_call_template
+    before = helper.overloads, helper._cache, compiler._failed_cache
+    fixed = [] if helper._can_compile else [known.signature for known in before[0].values()]
+    get_call_template = helper.get_call_template
 
-    def note(result: Any) -> None:  # without Python's own table of what to call
+    def add_overload(result: Any) -> None:  # not to the table that Python calls
         helper.overloads[tuple(result.signature.args)] = result
 
-    def with_fixed_signatures(args: Any, kws: Any) -> Any:
+    def compile_fixed_signatures(args: Any, kws: Any) -> Any:
         helper._can_compile = True
         try:
             for signature in fixed:
                 helper.compile(signature)
         finally:
             helper._can_compile = not fixed
-        return ask(args, kws)
+        return get_call_template(args, kws)
 
-    helper.overloads, helper._cache, compiler._failed_cache = OrderedDict(), NullCache(), {}
-    helper.add_overload, helper.get_call_template = note, with_fixed_signatures
+    helper.overloads, helper._cache = OrderedDict(), _names["NullCache"]()
+    compiler._failed_cache = {}
+    helper.add_overload, helper.get_call_template = add_overload, compile_fixed_signatures
     try:
         yield
     finally:
         del helper.add_overload, helper.get_call_template
-        helper.overloads, helper._cache, compiler._failed_cache = kept
+        helper.overloads, helper._cache, compiler._failed_cache = before

@@ -1,13 +1,12 @@
 """The generators of a run in compiled code, passed as one address.
 
-Numba takes a generator apart by asking Python for a dozen attributes, which takes as long as many
-steps of a small agent, for each of them again. A run's own are known to live as long as the call,
-so compiled code reads where they are from NumPy's own interface for C (``bitgen_t``).
+Numba unboxes a generator by asking Python for a dozen attributes, which takes as long as many steps
+of a small agent. The generators of a run outlive the call, so compiled code reads their addresses
+from NumPy's C interface (``bitgen_t``) instead.
 """
 
 from __future__ import annotations
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import (
@@ -20,11 +19,9 @@ from numba.extending import (
 )
 
 from expectant.core.rng import Streams
+from expectant.jit.numba_internals import GENERATOR, PUBLIC_ONLY, generator_at, load_word
 
 NAMES = Streams.PASSED
-# the fields of NumPy's bitgen_t, in order, by Numba's names for them
-BITGEN = ("state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")
-_WORD = ir.IntType(64)
 
 
 class StreamsType(types.Type):
@@ -36,7 +33,7 @@ class StreamsType(types.Type):
 
 @typeof_impl.register(Streams)
 def _(streams, context):
-    return StreamsType()  # one and the same to Numba; kept here it would number our kernels anew
+    return StreamsType()  # not a global: its number would be part of the hash of every kernel
 
 
 @register_model(StreamsType)
@@ -44,43 +41,39 @@ class StreamsModel(models.StructModel):
     """One generator after another."""
 
     def __init__(self, manager, kind) -> None:
-        super().__init__(manager, kind, [(name, types.npy_rng) for name in NAMES])
+        super().__init__(manager, kind, [(name, GENERATOR) for name in NAMES])
 
 
 for _name in NAMES:
     make_attribute_wrapper(StreamsType, _name, _name)
 
 
-def _word(builder, address, position):
-    pointer = builder.inttoptr(address, _WORD.as_pointer())
-    return builder.load(builder.gep(pointer, [ir.Constant(ir.IntType(32), position)]))
-
-
-def _generator(context, builder, address):
-    """What Numba calls a generator, unowned, from the address of its ``bitgen_t``."""
-    bits = cgutils.create_struct_proxy(types.npy_bitgen)(context, builder)
-    for position, name in enumerate(BITGEN):
-        setattr(bits, name, _word(builder, address, position))
-    bits.state_address = bits.state
-    rng = cgutils.create_struct_proxy(types.npy_rng)(context, builder)
-    rng.bit_generator = bits._getvalue()
-    rng.meminfo = cgutils.get_null_value(rng.meminfo.type)
-    rng.parent = cgutils.get_null_value(rng.parent.type)
-    return rng._getvalue()
-
-
 @unbox(StreamsType)
-def _(kind, given, c):
-    found = cgutils.create_struct_proxy(kind)(c.context, c.builder)
-    held = c.pyapi.object_getattr_string(given, "address")
-    failed = cgutils.is_null(c.builder, held)
+def _(kind, value, c):
+    streams = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    if PUBLIC_ONLY:
+        return _unbox_each(streams, value, c)
+    boxed_address = c.pyapi.object_getattr_string(value, "address")
+    failed = cgutils.is_null(c.builder, boxed_address)
     with c.builder.if_else(failed, likely=False) as (otherwise, then):
         with otherwise:
             pass
         with then:
-            address = c.unbox(types.uintp, held).value
-            c.pyapi.decref(held)
+            address = c.unbox(types.uintp, boxed_address).value
+            c.pyapi.decref(boxed_address)
             for position, name in enumerate(NAMES):
-                rng = _generator(c.context, c.builder, _word(c.builder, address, position))
-                setattr(found, name, rng)
-    return NativeValue(found._getvalue(), is_error=failed)
+                word = load_word(c.builder, address, position)
+                setattr(streams, name, generator_at(c.context, c.builder, word))
+    return NativeValue(streams._getvalue(), is_error=failed)
+
+
+def _unbox_each(streams, value, c):
+    """Unbox one generator after another, as Numba does it."""
+    failed = cgutils.false_bit
+    for name in NAMES:
+        boxed = c.pyapi.object_getattr_string(value, name)
+        generator = c.unbox(GENERATOR, boxed)
+        c.pyapi.decref(boxed)
+        setattr(streams, name, generator.value)
+        failed = c.builder.or_(failed, generator.is_error)
+    return NativeValue(streams._getvalue(), is_error=failed)
