@@ -48,7 +48,7 @@ def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Repo
     from expectant.jit.cache import has_kernel
 
     kernel = kernel_for(arguments[0], entry)
-    with show.compiling(name, cached=has_kernel(kernel, arguments)):
+    with show.compilation(name, cached=has_kernel(kernel, arguments)):
         try:
             kernel(*arguments)
         except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
