@@ -84,7 +84,7 @@ class NetworkValues(Values):
     generator for building, so that its features stay those of other agents.
     """
 
-    hidden: int = parameter(whole(1), default=16)
+    hidden: int = parameter(whole(1), default=16, meaning="units in the hidden layer")
 
     def build(self, context: BuildContext) -> NetworkValuesPart:
         width = padded_size(self.hidden)

@@ -196,9 +196,9 @@ class PrioritizedSweeping(Backups):
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = parameter(whole(1), default=10_000)
+    capacity: int = parameter(whole(1), default=10_000, meaning="distinct states there is room for")
     threshold: float = parameter(at_least(0.0), default=1e-4)
-    links: int = parameter(whole(1), default=8)
+    links: int = parameter(whole(1), default=8, meaning="predecessors kept of every state")
 
     def build(self, context: BuildContext) -> SweepingPart:
         return SweepingPart(
@@ -353,7 +353,7 @@ class PrioritizedPairs(Backups):
 
     capacity: int = parameter(whole(1), default=10_000)
     threshold: float = parameter(at_least(0.0), default=1e-4)
-    links: int = parameter(whole(1), default=8)
+    links: int = parameter(whole(1), default=8, meaning="predecessors kept of every state")
     idles: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits_parameter()
 

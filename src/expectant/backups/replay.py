@@ -256,7 +256,7 @@ class Trajectory(Backups):
 
     stores_transitions: ClassVar[bool] = True
 
-    length: int = parameter(whole(1), default=10)
+    length: int = parameter(whole(1), default=10, meaning="transitions of a walk")
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
     model_fits: int | str = model_fits_parameter()
 

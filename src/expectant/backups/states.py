@@ -180,7 +180,7 @@ class SeenStates(Backups):
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = parameter(whole(1), default=10_000)
+    capacity: int = parameter(whole(1), default=10_000, meaning="distinct states there is room for")
 
     def build(self, context: BuildContext) -> SeenPart:
         return empty_rows(context.shape, self.capacity)

@@ -36,7 +36,7 @@ class AccessControl(TabularDomain):
         never.
     """
 
-    servers: int = parameter(whole(1), default=10)
+    servers: int = parameter(whole(1), default=10, meaning="how many there are")
     priorities: Sequence[float] = parameter(
         list_of(number(), "a list of numbers"), default=(1.0, 2.0, 4.0, 8.0)
     )
@@ -104,9 +104,9 @@ class TwoChoice(TabularDomain):
         never.
     """
 
-    length: int = parameter(whole(2), default=5)
-    soon: float = parameter(number(), default=1.0)
-    late: float = parameter(number(), default=2.0)
+    length: int = parameter(whole(2), default=5, meaning="steps around a loop")
+    soon: float = parameter(number(), default=1.0, meaning="on the first step of the first loop")
+    late: float = parameter(number(), default=2.0, meaning="on the last step of the second loop")
 
     def table(self) -> FiniteMDP:
         last = 2 * self.length - 2
@@ -136,11 +136,11 @@ class RiverSwim(TabularDomain):
         never.
     """
 
-    length: int = parameter(whole(2), default=6)
+    length: int = parameter(whole(2), default=6, meaning="states in a row")
     forward: float = parameter(between(0, 1), default=0.3)
-    back: float = parameter(between(0, 1), default=0.1)
+    back: float = parameter(between(0, 1), default=0.1, meaning="probability that right leads back")
     hold: float = parameter(between(0, 1), default=0.3)
-    low_reward: float = parameter(number(), default=5.0)
+    low_reward: float = parameter(number(), default=5.0, meaning="for left in the first state")
     high_reward: float = parameter(number(), default=10_000.0)
 
     def validate(self) -> None:
@@ -185,7 +185,7 @@ class TransientChain(TabularDomain):
         states as the reference diverges: that value stays constant while all others grow.
     """
 
-    length: int = parameter(whole(1), default=3)
+    length: int = parameter(whole(1), default=3, meaning="states in a row")
     reward: float = parameter(number(), default=1.0)
 
     def table(self) -> FiniteMDP:

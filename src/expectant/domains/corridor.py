@@ -30,11 +30,11 @@ class Corridor(TabularDomain):
         episodes, if that is given.
     """
 
-    cells: int = parameter(whole(1), default=9)
+    cells: int = parameter(whole(1), default=9, meaning="cells between the two ends")
     slip: float = parameter(between(0, 1), default=0.1)
     goal_reward: float = parameter(number(), default=20.0)
-    other_reward: float = parameter(number(), default=0.0)
-    step_reward: float = parameter(number(), default=-1.0)
+    other_reward: float = parameter(number(), default=0.0, meaning="for reaching the other end")
+    step_reward: float = parameter(number(), default=-1.0, meaning="of every other step")
     switch_every: int | None = parameter(or_none(whole(1)), default=None)
 
     @property
@@ -88,9 +88,9 @@ class BoyanChain(TabularDomain):
         after state 0.
     """
 
-    length: int = parameter(whole(3), default=98)
-    step_reward: float = parameter(number(), default=-3.0)
-    last_reward: float = parameter(number(), default=-2.0)
+    length: int = parameter(whole(3), default=98, meaning="states in a row")
+    step_reward: float = parameter(number(), default=-3.0, meaning="of every other step")
+    last_reward: float = parameter(number(), default=-2.0, meaning="for the last step but one")
 
     def table(self) -> FiniteMDP:
         number = np.arange(self.length)

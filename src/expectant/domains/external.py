@@ -187,10 +187,10 @@ class ExternalDomain(Domain):
     ``limits``, if those are known.
     """
 
-    n_actions: int = parameter(whole(1))
+    n_actions: int = parameter(whole(1), meaning="how many actions there are")
     n_states: int | None = parameter(or_none(whole(1)), default=None)
     limits: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
-    components: int = parameter(whole(1), default=1)
+    components: int = parameter(whole(1), default=1, meaning="numbers in an observation")
 
     def validate(self) -> None:
         if self.limits is not None and len(self.limits) != self.components:

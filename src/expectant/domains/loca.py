@@ -112,10 +112,10 @@ class LocaGrid(TabularDomain):
         not observe them.
     """
 
-    rows: int = parameter(whole(1), default=4)
-    columns: int = parameter(whole(2), default=25)
+    rows: int = parameter(whole(1), default=4, meaning="rows of the grid")
+    columns: int = parameter(whole(2), default=25, meaning="columns of the grid")
     noise: float = parameter(between(0, 1), default=0.25)
-    left_reward: float = parameter(number(), default=2.0)
+    left_reward: float = parameter(number(), default=2.0, meaning="at the left exit")
     right_reward: float = parameter(number(), default=4.0)
     later_reward: float = parameter(number(), default=1.0)
     phase_steps: Sequence[int] = parameter(PHASE_STEPS, default=(100_000, 50_000, 50_000))
@@ -284,17 +284,17 @@ class LocaMountainCar(CarDomain):
         three, of ``phase_steps`` steps; the third lasts until the end of the run.
     """
 
-    min_position: float = parameter(number(), default=-1.2)
-    max_position: float = parameter(number(), default=0.5)
-    max_speed: float = parameter(POSITIVE, default=0.07)
-    force: float = parameter(number(), default=0.001)
-    gravity: float = parameter(number(), default=0.0025)
+    min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
+    max_position: float = parameter(number(), default=0.5, meaning="the right end")
+    max_speed: float = parameter(POSITIVE, default=0.07, meaning="the largest speed, either way")
+    force: float = parameter(number(), default=0.001, meaning="of a push")
+    gravity: float = parameter(number(), default=0.0025, meaning="how strongly the slope pulls")
     zone_position: float = parameter(number(), default=0.4)
-    zone_speed: float = parameter(number(), default=0.0)
-    left_position: float = parameter(number(), default=-0.52)
+    zone_speed: float = parameter(number(), default=0.0, meaning="the least speed in that zone")
+    left_position: float = parameter(number(), default=-0.52, meaning="where the left exit is")
     left_stretch: float = parameter(at_least(0.0), default=100.0)
     left_size: float = parameter(at_least(0.0), default=0.0049)
-    left_reward: float = parameter(number(), default=2.0)
+    left_reward: float = parameter(number(), default=2.0, meaning="at the left exit")
     right_reward: float = parameter(number(), default=4.0)
     later_reward: float = parameter(number(), default=1.0)
     phase_steps: Sequence[int] = parameter(PHASE_STEPS, default=(100_000, 50_000, 50_000))

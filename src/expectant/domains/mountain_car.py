@@ -155,16 +155,16 @@ class MountainCar(CarDomain):
         ``step_limit`` steps.
     """
 
-    min_position: float = parameter(number(), default=-1.2)
-    max_position: float = parameter(number(), default=0.6)
-    max_speed: float = parameter(POSITIVE, default=0.07)
-    goal_position: float = parameter(number(), default=0.5)
-    goal_velocity: float = parameter(number(), default=0.0)
-    force: float = parameter(number(), default=0.001)
-    gravity: float = parameter(number(), default=0.0025)
-    min_start: float = parameter(number(), default=-0.6)
-    max_start: float = parameter(number(), default=-0.4)
-    reward: float = parameter(number(), default=-1.0)
+    min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
+    max_position: float = parameter(number(), default=0.6, meaning="the right end")
+    max_speed: float = parameter(POSITIVE, default=0.07, meaning="the largest speed, either way")
+    goal_position: float = parameter(number(), default=0.5, meaning="where the goal begins")
+    goal_velocity: float = parameter(number(), default=0.0, meaning="the least speed at the goal")
+    force: float = parameter(number(), default=0.001, meaning="of a push")
+    gravity: float = parameter(number(), default=0.0025, meaning="how strongly the slope pulls")
+    min_start: float = parameter(number(), default=-0.6, meaning="the leftmost start")
+    max_start: float = parameter(number(), default=-0.4, meaning="the rightmost start")
+    reward: float = parameter(number(), default=-1.0, meaning="of every step")
     step_limit: int | None = parameter(or_none(whole(1)), default=200)
 
     def validate(self) -> None:

@@ -59,13 +59,13 @@ class Branching(TabularDomain):
     the task of ``task_seed`` + r; exact solutions are those of run 0.
     """
 
-    states: int = parameter(whole(1), default=1000)
-    branches: int = parameter(whole(1), default=1)
-    actions: int = parameter(whole(1), default=2)
+    states: int = parameter(whole(1), default=1000, meaning="states of the task")
+    branches: int = parameter(whole(1), default=1, meaning="states that an action can lead to")
+    actions: int = parameter(whole(1), default=2, meaning="actions in every state")
     ending: float = parameter(between(0, 1), default=0.1)
-    ends_pay: bool = parameter(flag(), default=False)
-    task_seed: int = parameter(SEED, default=0)
-    task_per_run: bool = parameter(flag(), default=False)
+    ends_pay: bool = parameter(flag(), default=False, meaning="draw a reward for the end, too")
+    task_seed: int = parameter(SEED, default=0, meaning="what the task is drawn from")
+    task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
 
     def validate(self) -> None:
         if self.branches > self.states:
@@ -106,9 +106,9 @@ class Lottery(TabularDomain):
     ``task_seed`` and ``task_per_run`` are those of ``Branching``.
     """
 
-    prizes: int = parameter(whole(1), default=10)
-    task_seed: int = parameter(SEED, default=0)
-    task_per_run: bool = parameter(flag(), default=False)
+    prizes: int = parameter(whole(1), default=10, meaning="numbers that can be won, each as likely")
+    task_seed: int = parameter(SEED, default=0, meaning="what the task is drawn from")
+    task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
 
     def for_run(self, number: int) -> Lottery:
         return _task_of_run(self, number) if self.task_per_run else self

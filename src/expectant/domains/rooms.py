@@ -85,7 +85,7 @@ class Rooms(TabularDomain):
         in a goal.
     """
 
-    plan: str = parameter(PLAN)
+    plan: str = parameter(PLAN, meaning="the rooms as text")
     slip: float = parameter(between(0, 1), default=0.0, kw_only=True)
     goal_reward: float = parameter(number(), default=1.0, kw_only=True)
     pit_reward: float = parameter(number(), default=-1.0, kw_only=True)
@@ -142,7 +142,7 @@ class TwoRooms(Rooms):
         as in ``Rooms``; without slips.
     """
 
-    plan: str = parameter(PLAN, default=TWO_ROOMS)
+    plan: str = parameter(PLAN, default=TWO_ROOMS, meaning="the rooms as text")
 
 
 class FourRooms(Rooms):
@@ -152,5 +152,5 @@ class FourRooms(Rooms):
         as in ``Rooms``; the intended move is made with probability 2/3.
     """
 
-    plan: str = parameter(PLAN, default=FOUR_ROOMS)
+    plan: str = parameter(PLAN, default=FOUR_ROOMS, meaning="the rooms as text")
     slip: float = parameter(between(0, 1), default=1 / 3, kw_only=True)

@@ -59,7 +59,7 @@ class Fourier(Features):
     every feature by √‖c‖, which has the effect of their step sizes α / ‖c‖.
     """
 
-    order: int = parameter(whole(1))
+    order: int = parameter(whole(1), meaning="the highest frequency in every dimension")
     bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
     scaled: bool = parameter(flag(), default=False)
 

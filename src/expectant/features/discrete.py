@@ -65,8 +65,8 @@ class RandomBinary(Features):
     With a number for ``draw`` all runs have the same vectors, drawn from that number.
     """
 
-    size: int = parameter(whole(1))
-    active: int = parameter(whole(1))
+    size: int = parameter(whole(1), meaning="length of the feature vectors")
+    active: int = parameter(whole(1), meaning="ones in every state's vector")
     draw: int | None = parameter(or_none(whole(0)), default=None, kw_only=True)
 
     def validate(self) -> None:
@@ -124,7 +124,7 @@ class Interpolated(Features):
     ``BoyanChain(length=13)`` four of them are Boyan's own.
     """
 
-    size: int = parameter(whole(2))
+    size: int = parameter(whole(2), meaning="length of the feature vectors")
 
     def validate_for(self, domain: Domain) -> int:
         """How many states the domain has; an error where they are too few."""

@@ -198,7 +198,7 @@ class Tiles(Features):
     bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
     wrap: Sequence[int] = parameter(wholes(0), default=())
     hash_size: int | None = parameter(or_none(whole(1)), default=None)
-    bias: bool = parameter(flag(), default=False)
+    bias: bool = parameter(flag(), default=False, meaning="add a feature that is always 1")
     dimensions: Sequence[int] | None = parameter(or_none(wholes(0)), default=None)
 
     def validate(self) -> None:

@@ -85,7 +85,7 @@ class History(Features):
     began is empty: all its features are zero.
     """
 
-    base: Features = parameter(BASE)
+    base: Features = parameter(BASE, meaning="the features of one observation")
     steps: int = parameter(whole(1))
     actions: bool = parameter(flag(), default=False)
 
@@ -152,7 +152,7 @@ class Traces(Features):
     vectors so far, the older the less.
     """
 
-    base: Features = parameter(BASE)
+    base: Features = parameter(BASE, meaning="the features of one observation")
     decay: float = parameter(between(0, 1), default=0.9)
 
     def validate(self) -> None:
@@ -207,8 +207,8 @@ class Joined(Features):
     two pairs of dimensions where tiles of all four would be too many.
     """
 
-    first: Features = parameter(BASE)
-    second: Features = parameter(BASE)
+    first: Features = parameter(BASE, meaning="the map whose features come first")
+    second: Features = parameter(BASE, meaning="the map whose features come after them")
 
     def shape(self, domain: Domain) -> Shape:
         first, second = self.first.shape(domain), self.second.shape(domain)

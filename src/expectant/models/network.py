@@ -185,7 +185,7 @@ class NetworkExpectation(Model):
     memory_advice: ClassVar[str] = "fewer hidden units"
     predicts_means: ClassVar[bool] = True
 
-    hidden: int = parameter(whole(1), default=32)
+    hidden: int = parameter(whole(1), default=32, meaning="units in the hidden layer")
     step: float | StepSize = parameter(step_size(), default=Fixed(0.01, per="feature"))
     optimiser: str = parameter(one_of("sgd", "adam"), default="sgd")
     mean_decay: float = parameter(between(0, 0.999999), default=0.9, kw_only=True)

@@ -72,7 +72,7 @@ class Sample(Model):
         Rule("a distribution model: Distribution() or TrueModel()", _distribution),
         default=Distribution(),
     )
-    draws: int = parameter(whole(1), default=1)
+    draws: int = parameter(whole(1), default=1, meaning="outcomes drawn for every backup")
 
     @property
     def learns(self) -> bool:

@@ -170,7 +170,7 @@ class Subtask(Option, abstract=True):
     active features; ``trace`` is λ.
     """
 
-    feature: int = parameter(whole(0))
+    feature: int = parameter(whole(0), meaning="number of the feature to attain")
     bonus: float = parameter(number(), default=1.0)
     step: float = parameter(
         at_least(0.0), default=0.1, kw_only=True, meaning="α of the critic, which learns its values"

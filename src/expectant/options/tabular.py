@@ -128,7 +128,7 @@ class OneStep(Option):
     is the agent without any.
     """
 
-    action: int = parameter(whole(0))
+    action: int = parameter(whole(0), meaning="the action that it is")
 
     @property
     def only_action(self) -> int:
@@ -146,8 +146,8 @@ class BestOption(Option):
     ``anywhere`` (for nothing); ``rewarded=False`` leaves the rewards out, which is a shortest path.
     """
 
-    state: int = parameter(whole(0))
-    bonus: float = parameter(number(), default=1.0)
+    state: int = parameter(whole(0), meaning="number of the state to attain")
+    bonus: float = parameter(number(), default=1.0, meaning="what stopping in the state is worth")
     discount: float = parameter(between(0, 1), default=0.99, kw_only=True)
     anywhere: bool = parameter(flag(), default=False, kw_only=True)
     rewarded: bool = parameter(flag(), default=True, kw_only=True)

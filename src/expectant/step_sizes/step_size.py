@@ -145,7 +145,7 @@ class Fixed(StepSize):
 
     adapts: ClassVar[bool] = False
 
-    step: float = parameter(at_least(0.0))
+    step: float = parameter(at_least(0.0), meaning="α, the step size")
     per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
@@ -213,7 +213,7 @@ class Decaying(StepSize):
 
     adapts: ClassVar[bool] = False
 
-    initial_step: float = parameter(at_least(0.0))
+    initial_step: float = parameter(at_least(0.0), meaning="α₀, the step size of the first step")
     offset: float = parameter(at_least(0.0), default=100.0)
     power: float = parameter(at_least(0.0), default=1.1, kw_only=True)
     per: str = parameter(PER, default="total", kw_only=True)
