@@ -136,7 +136,7 @@ def test_its_values_are_those_of_the_policy():
         ex.Counterexample(),
     ):
         policy = rng.dirichlet(np.ones(domain.actions), size=domain.states)
-        chain = ex.exact.under_policy(domain, policy)
+        chain = ex.exact.mdp_under_policy(domain, policy)
         assert chain.actions == 1 and chain.states == domain.states
         np.testing.assert_allclose(
             ex.exact.optimal_values(chain, discount=0.9),
@@ -146,7 +146,7 @@ def test_its_values_are_those_of_the_policy():
 
 def test_without_a_policy_it_does_anything():
     even = np.full((9, 2), 0.5)
-    ours, theirs = (ex.exact.under_policy(ex.Corridor(), policy) for policy in (None, even))
+    ours, theirs = (ex.exact.mdp_under_policy(ex.Corridor(), policy) for policy in (None, even))
     np.testing.assert_array_equal(ours.outcomes.probabilities, theirs.outcomes.probabilities)
 
 

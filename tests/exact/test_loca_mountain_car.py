@@ -5,7 +5,7 @@ import pytest
 
 import expectant as ex
 from expectant.domains.loca import advance
-from expectant.exact.loca_mountain_car import car_references, exits_of, moved
+from expectant.exact.loca_mountain_car import car_references, drive, exits_of
 
 
 def test_references_are_the_published_ones():
@@ -23,7 +23,7 @@ def test_many_cars_move_as_one_does():
     cars[:50] = rng.uniform([0.38, -0.01], [0.5, 0.07], size=(50, 2))
     cars[50:100] = rng.uniform([-0.6, -0.01], [-0.44, 0.01], size=(50, 2))
     thrusts = rng.integers(-1, 2, size=400)
-    after = moved(domain, cars, thrusts)
+    after = drive(domain, cars, thrusts)
     reached = exits_of(domain, after)
     for car, thrust, then, exit in zip(cars, thrusts, after, reached, strict=True):
         part.car[:] = car

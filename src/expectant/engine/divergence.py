@@ -12,7 +12,7 @@ from expectant.core.updates import levi_choice
 from expectant.core.vectors import dense
 from expectant.core.verbs import add_expected, draw, mean_rate, size, unwrapped, value_change
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
-from expectant.exact.stability import PlanningRadius, radius_of
+from expectant.exact.stability import PlanningRadius, update_radius
 from expectant.models.sparse_columns import ColumnsPart
 
 GROWN = 1e6  # weights so many times as large as any return are on their way to infinity
@@ -60,7 +60,7 @@ def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
     if update != "levi":
         helper = float(np.mean([mean_rate(part.update.correction_step, 0, s) for s in states]))
     shares = np.full(len(rows), 1.0 / len(rows))
-    return radius_of(rows, expected, shares, step, agent.discount, update, helper)
+    return update_radius(rows, expected, shares, step, agent.discount, update, helper)
 
 
 def grows(run: Run) -> bool:

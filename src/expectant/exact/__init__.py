@@ -1,4 +1,4 @@
-"""Exact answers on finite MDPs, by dynamic programming."""
+"""Exact solutions of finite MDPs, by dynamic programming and linear algebra."""
 
 from expectant.exact import update_targets
 from expectant.exact.average_reward import (
@@ -16,12 +16,12 @@ from expectant.exact.dynamic_programming import (
     epsilon_greedy_optimal_return,
     epsilon_greedy_policy,
     greedy_policy,
+    mdp_under_policy,
     optimal_action_values,
     optimal_policy,
     optimal_values,
     policy_values,
     start_return,
-    under_policy,
 )
 from expectant.exact.fixed_points import (
     FixedPoint,
@@ -72,6 +72,7 @@ __all__ = [
     "least_squares_model",
     "linear_model",
     "lstd",
+    "mdp_under_policy",
     "model_values",
     "optimal_action_values",
     "optimal_gain",
@@ -88,7 +89,6 @@ __all__ = [
     "solve_subtask",
     "start_return",
     "stationary_distribution",
-    "under_policy",
     "universal_option_model",
     "update_targets",
 ]

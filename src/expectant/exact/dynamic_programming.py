@@ -22,8 +22,8 @@ SWEEPS = 50_000
 
 
 class Dynamics(NamedTuple):
-    """One phase of an MDP: (S, A, O) ``probabilities``, ``successors`` (−1 the end); (S, A)
-    expected ``rewards``; ``start`` (S,)."""
+    """One phase of an MDP: ``probabilities`` and ``successors`` (S, A, O), −1 being the end;
+    expected ``rewards`` (S, A); ``start`` (S,)."""
 
     probabilities: np.ndarray
     successors: np.ndarray
@@ -45,29 +45,27 @@ def get_dynamics(domain: Domain, phase: int = 0) -> Dynamics:
     return Dynamics(probabilities, table.successors, rewards, table.start)
 
 
-def expected_next(world: Dynamics, values: np.ndarray) -> np.ndarray:
+def expected_next(dynamics: Dynamics, values: np.ndarray) -> np.ndarray:
     """Σ p(s' | s, a) x(s'), the end counting as zero, for x (S,) or (S, n): (S, A) or (S, A, n)."""
     with_end = np.concatenate([values, np.zeros((1, *values.shape[1:]))])
-    return np.einsum("sao,sao...->sa...", world.probabilities, with_end[world.successors])
+    return np.einsum("sao,sao...->sa...", dynamics.probabilities, with_end[dynamics.successors])
 
 
 def action_values_of(
-    domain: Domain, values: np.ndarray, *, discount: float = 1.0, phase: int = 0
+    domain: Domain, values: ArrayLike, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
-    """Action values one step ahead of state values: r(s, a) + γ Σ p v(s')."""
-    world = get_dynamics(domain, phase)
-    return world.rewards + checked_discount(discount) * expected_next(
-        world, np.asarray(values, float)
-    )
+    """Action values of state values by one backup: r(s, a) + γ Σ p(s' | s, a) v(s')."""
+    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    return dynamics.rewards + discount * expected_next(dynamics, np.asarray(values, float))
 
 
 def optimal_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
-    """v*, by policy iteration; by value iteration where a policy on the way never ends."""
-    world, discount = get_dynamics(domain, phase), checked_discount(discount)
+    """v*, by policy iteration; by value iteration if an intermediate policy never ends."""
+    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
     try:
-        return _policy_iteration(world, discount)
+        return _iterate_policies(dynamics, discount)
     except ValueError:
-        return value_iteration(world, discount)
+        return _value_iteration(dynamics, discount)
 
 
 def optimal_action_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
@@ -88,7 +86,7 @@ def greedy_policy(action_values: np.ndarray) -> np.ndarray:
 
 
 def epsilon_greedy_policy(policy: np.ndarray, epsilon: float) -> np.ndarray:
-    """A policy that is followed with probability 1 − ε and acts at random otherwise."""
+    """Mix a policy (S, A) with uniformly random actions, which have probability ε."""
     epsilon = between(0, 1).check("exact", "epsilon", epsilon)
     return (1.0 - epsilon) * policy + epsilon / policy.shape[1]
 
@@ -97,11 +95,11 @@ def policy_values(
     domain: Domain, policy: ArrayLike, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
-    world, discount = get_dynamics(domain, phase), checked_discount(discount)
-    probabilities = checked_policy(policy, world.rewards.shape)
+    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    probabilities = as_policy(policy, dynamics.rewards.shape)
     if discount == 1.0:
-        _check_ends(world, probabilities)
-    return _evaluate(world, probabilities, discount)
+        _check_ends(dynamics, probabilities)
+    return _evaluate(dynamics, probabilities, discount)
 
 
 def start_return(domain: Domain, values: np.ndarray) -> float:
@@ -112,47 +110,48 @@ def start_return(domain: Domain, values: np.ndarray) -> float:
 def epsilon_greedy_optimal_return(
     domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> float:
-    """The expected return from the start of acting ε-greedily on optimal action values.
+    """Expected return from the start of acting ε-greedily on q*.
 
-    It is what Q-learning comes to, not the most that can be had with that ε: see
+    Q-learning converges to it. It is not the best return with that ε, which is
     ``best_epsilon_soft_return``.
     """
     policy = optimal_policy(domain, discount=discount, phase=phase)
-    softened = epsilon_greedy_policy(policy, epsilon)
-    return start_return(domain, policy_values(domain, softened, discount=discount, phase=phase))
+    noisy = epsilon_greedy_policy(policy, epsilon)
+    return start_return(domain, policy_values(domain, noisy, discount=discount, phase=phase))
 
 
-def checked_discount(discount: float) -> float:
+def check_discount(discount: float) -> float:
     return between(0, 1).check("exact", "discount", discount)
 
 
-def checked_policy(policy: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """A policy as probabilities (S, A), or an error that says what is wrong with it."""
-    given = np.asarray(policy)
-    if given.shape == shape[:1] and given.dtype.kind in "iu":
-        if given.min() < 0 or given.max() >= shape[1]:
-            state = int(np.argmax((given < 0) | (given >= shape[1])))
+def as_policy(policy: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Convert a policy, (S,) actions or (S, A) probabilities, to valid probabilities (S, A)."""
+    array = np.asarray(policy)
+    if array.shape == shape[:1] and array.dtype.kind in "iu":
+        invalid = np.flatnonzero((array < 0) | (array >= shape[1]))
+        if invalid.size:
             raise ValueError(
-                f"exact: policy has action {given[state]} in state {state}, there are {shape[1]}"
+                f"exact: policy has action {array[invalid[0]]} in state {invalid[0]}, there are "
+                f"{shape[1]}"
             )
-        return np.eye(shape[1])[given]
-    if given.shape != shape:
+        return np.eye(shape[1])[array]
+    if array.shape != shape:
         raise ValueError(
-            f"exact: policy must be {shape} probabilities or {shape[:1]} actions, got {given.shape}"
+            f"exact: policy must be {shape} probabilities or {shape[:1]} actions, got {array.shape}"
         )
-    wrong = np.flatnonzero((given < 0).any(axis=1) | (np.abs(given.sum(axis=1) - 1) > 1e-9))
-    if wrong.size:
+    invalid = np.flatnonzero((array < 0).any(axis=1) | (np.abs(array.sum(axis=1) - 1) > 1e-9))
+    if invalid.size:
         raise ValueError(
-            f"exact: policy in state {wrong[0]} must be probabilities that sum to 1, "
-            f"got {given[wrong[0]]}"
+            f"exact: policy in state {invalid[0]} must be probabilities that sum to 1, "
+            f"got {array[invalid[0]]}"
         )
-    return given.astype(float)
+    return array.astype(float)
 
 
-def _check_ends(world: Dynamics, policy: np.ndarray) -> None:
-    """Without a discount a policy has values only where it reaches an end."""
-    taken = (world.probabilities > 0) & (policy[:, :, None] > 0)
-    reaches = reaches_end(taken, world.successors)
+def _check_ends(dynamics: Dynamics, policy: np.ndarray) -> None:
+    """Raise an error if the policy never ends from some state and so has no undiscounted value."""
+    possible = (dynamics.probabilities > 0) & (policy[:, :, None] > 0)
+    reaches = reaches_end(possible, dynamics.successors)
     if not reaches.all():
         raise ValueError(
             f"exact: the policy never ends from state {int(np.argmin(reaches))}: "
@@ -160,24 +159,24 @@ def _check_ends(world: Dynamics, policy: np.ndarray) -> None:
         )
 
 
-def transitions_of(world: Dynamics, policy: np.ndarray) -> np.ndarray:
-    """P(s, s') (S, S) under a policy; what is missing to one is the end."""
+def transition_matrix(dynamics: Dynamics, policy: np.ndarray) -> np.ndarray:
+    """P(s, s') (S, S) under a policy (S, A); rows sum to less than one if the episode can end."""
     states = policy.shape[0]
-    result = np.zeros((states, states + 1))  # the last column takes the end, −1
-    weights = policy[:, :, None] * world.probabilities
+    matrix = np.zeros((states, states + 1))  # the last column takes the end, −1
+    weights = policy[:, :, None] * dynamics.probabilities
     rows = np.broadcast_to(np.arange(states)[:, None, None], weights.shape)
-    np.add.at(result, (rows, world.successors), weights)
-    return result[:, :states]
+    np.add.at(matrix, (rows, dynamics.successors), weights)
+    return matrix[:, :states]
 
 
-def _evaluate(world: Dynamics, policy: np.ndarray, discount: float) -> np.ndarray:
+def _evaluate(dynamics: Dynamics, policy: np.ndarray, discount: float) -> np.ndarray:
     """Solve (I − γ P_π) v = r_π."""
     states = policy.shape[0]
-    rewards = (policy * world.rewards).sum(axis=1)
-    weights = discount * policy[:, :, None] * world.probabilities
+    rewards = (policy * dynamics.rewards).sum(axis=1)
+    weights = discount * policy[:, :, None] * dynamics.probabilities
     rows = np.broadcast_to(np.arange(states)[:, None, None], weights.shape)
-    inside = world.successors >= 0
-    rows, columns, weights = rows[inside], world.successors[inside], weights[inside]
+    inside = dynamics.successors >= 0
+    rows, columns, weights = rows[inside], dynamics.successors[inside], weights[inside]
     if states <= DENSE_STATES:
         matrix = np.eye(states)
         np.subtract.at(matrix, (rows, columns), weights)
@@ -189,34 +188,33 @@ def _evaluate(world: Dynamics, policy: np.ndarray, discount: float) -> np.ndarra
     return spsolve(sparse.identity(states, format="csc") - transitions, rewards)
 
 
-def _policy_iteration(world: Dynamics, discount: float) -> np.ndarray:
-    """Howard's policy iteration from the uniform policy; an action is kept while it is as good."""
-    states, actions = world.rewards.shape
+def _iterate_policies(dynamics: Dynamics, discount: float) -> np.ndarray:
+    """Howard's policy iteration from the uniform policy; changes an action only for a better one."""
+    states, actions = dynamics.rewards.shape
     policy = np.full((states, actions), 1.0 / actions)
-    kept = np.zeros(states, int)
+    current = np.zeros(states, int)
     while True:
         if discount == 1.0:
-            _check_ends(world, policy)
-        values = _evaluate(world, policy, discount)
-        q = world.rewards + discount * expected_next(world, values)
+            _check_ends(dynamics, policy)
+        values = _evaluate(dynamics, policy, discount)
+        q = dynamics.rewards + discount * expected_next(dynamics, values)
         margin = TIE * 1e-3 * (1.0 + np.abs(values))
-        better = q.max(axis=1) > q[np.arange(states), kept] + margin
-        chosen = np.where(better, q.argmax(axis=1), kept)
-        if (chosen == kept).all() and (policy.max(axis=1) == 1.0).all():
+        better = q.max(axis=1) > q[np.arange(states), current] + margin
+        improved = np.where(better, q.argmax(axis=1), current)
+        if (improved == current).all() and (policy.max(axis=1) == 1.0).all():
             return values
-        kept, policy = chosen, np.eye(actions)[chosen]
+        current, policy = improved, np.eye(actions)[improved]
 
 
-def value_iteration(world: Dynamics, discount: float) -> np.ndarray:
-    """v* of one phase of an MDP."""
+def _value_iteration(dynamics: Dynamics, discount: float) -> np.ndarray:
     return iterate_values(
-        lambda values: (world.rewards + discount * expected_next(world, values)).max(axis=1),
-        np.zeros(world.rewards.shape[0]),
+        lambda values: (dynamics.rewards + discount * expected_next(dynamics, values)).max(axis=1),
+        np.zeros(dynamics.rewards.shape[0]),
     )
 
 
 def iterate_values(back_up: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> np.ndarray:
-    """Values (S,) after sweeps of backups until nothing changes any more."""
+    """Apply a backup of all values (S,) until it converges."""
     for _ in range(SWEEPS):
         old, values = values, back_up(values)
         if np.abs(values - old).max() <= 1e-13 * max(1.0, np.abs(values).max()):
@@ -227,69 +225,71 @@ def iterate_values(back_up: Callable[[np.ndarray], np.ndarray], values: np.ndarr
     )
 
 
-def softened(world: Dynamics, epsilon: float) -> Dynamics:
-    """The world in which every action is replaced, with probability ε, by one drawn evenly.
+def soften(dynamics: Dynamics, epsilon: float) -> Dynamics:
+    """The MDP in which every action is replaced by a uniformly random one with probability ε.
 
-    Its deterministic policies are the ε-soft ones of the world, as far as those matter: the best
-    ε-soft policy is ε-greedy about some action in every state.
+    Its deterministic policies are the ε-greedy ones of the original, among which is the best ε-soft
+    policy.
     """
     epsilon = between(0, 1).check("exact", "epsilon", epsilon)
-    states, actions, outcomes = world.probabilities.shape
-    choices = epsilon_greedy_policy(np.eye(actions), epsilon)  # (meant, done)
-    chances = choices[None, :, :, None] * world.probabilities[:, None]
-    shape = (states, actions, actions * outcomes)
-    spread = np.broadcast_to(world.successors[:, None], chances.shape)
+    states, actions, outcomes = dynamics.probabilities.shape
+    choices = epsilon_greedy_policy(np.eye(actions), epsilon)  # (intended, executed)
+    probabilities = choices[None, :, :, None] * dynamics.probabilities[:, None]
+    successors = np.broadcast_to(dynamics.successors[:, None], probabilities.shape)
+    shape, rewards = (states, actions, actions * outcomes), dynamics.rewards @ choices.T
     return Dynamics(
-        chances.reshape(shape), spread.reshape(shape), world.rewards @ choices.T, world.start
+        probabilities.reshape(shape), successors.reshape(shape), rewards, dynamics.start
     )
 
 
 def best_epsilon_soft_values(
     domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
-    """The state values of the best ε-soft policy (S&B 2018, section 5.4).
+    """State values of the best ε-soft policy (S&B 2018, section 5.4), by value iteration.
 
-    By value iteration: a policy on the way of policy iteration may end so rarely that its linear
-    equations cannot be solved in floating point.
+    Policy iteration can meet policies that end too rarely to be evaluated in floating point.
     """
-    discount = checked_discount(discount)
-    return value_iteration(softened(get_dynamics(domain, phase), epsilon), discount)
+    dynamics = soften(get_dynamics(domain, phase), epsilon)
+    return _value_iteration(dynamics, check_discount(discount))
 
 
 def best_epsilon_soft_policy(
     domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """The best ε-soft policy (S, A), ties split evenly."""
-    world = softened(get_dynamics(domain, phase), epsilon)
+    dynamics = soften(get_dynamics(domain, phase), epsilon)
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
-    ahead = world.rewards + discount * expected_next(world, values)
-    return epsilon_greedy_policy(greedy_policy(ahead), epsilon)
+    action_values = dynamics.rewards + discount * expected_next(dynamics, values)
+    return epsilon_greedy_policy(greedy_policy(action_values), epsilon)
 
 
 def best_epsilon_soft_return(
     domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> float:
-    """The expected return from the start of the best ε-soft policy."""
+    """Expected return from the start of the best ε-soft policy."""
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
     return start_return(domain, values)
 
 
-def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0) -> FiniteMDP:
-    """The finite MDP with a single action, to do as a policy (S, A) does; None: anything, equally.
+def mdp_under_policy(
+    domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0
+) -> FiniteMDP:
+    """The Markov reward process of a policy (None: uniformly random), as an MDP with one action.
 
-    Its optimal values are the values of the policy, so agents learn to predict in it, and every
-    measure of value errors is one of prediction errors.
+    Its optimal values are v_π: agents learn to predict in it, and metrics of value errors measure
+    prediction errors.
     """
-    world = get_dynamics(domain, phase)
-    states, actions, outcomes = world.probabilities.shape
-    given = np.full((states, actions), 1.0 / actions) if policy is None else policy
-    chances = checked_policy(given, (states, actions))
+    dynamics = get_dynamics(domain, phase)
+    states, actions, outcomes = dynamics.probabilities.shape
+    if policy is None:
+        policy = np.full((states, actions), 1.0 / actions)
+    probabilities = as_policy(policy, (states, actions))
     mdp = domain.mdp()
     assert mdp is not None
     flat = (states, 1, actions * outcomes)
     return FiniteMDP(
-        probabilities=(chances[:, :, None] * world.probabilities).reshape(flat),
+        probabilities=(probabilities[:, :, None] * dynamics.probabilities).reshape(flat),
         rewards=mdp.outcomes.rewards[phase].reshape(flat),
-        successors=world.successors.reshape(flat),
-        start=world.start,
+        successors=dynamics.successors.reshape(flat),
+        start=dynamics.start,
     )

@@ -1,8 +1,8 @@
-"""Where the planning updates end up: fixed points of AVI, AAVI and the invalid update; the gap.
+"""Fixed points of planning updates (AVI, AAVI and the invalid update), and the planning gap.
 
-AVI backs up state values with a maximum outside the mean, AAVI action values with the maximum
-inside it. The invalid update (Sorg & Singh 2010) has an expectation model and action values, so
-that the maximum ends up outside. In a stochastic world that is a different fixed point.
+AVI backs up state values with the maximum outside the expectation, AAVI action values with the
+maximum inside. The invalid update (Sorg & Singh 2010) combines action values with an expectation
+model, which moves the maximum outside; in a stochastic MDP its fixed point differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from expectant.core.rng import SEED, generator
 from expectant.core.rules import one_of, whole
 from expectant.exact.dynamic_programming import (
     Dynamics,
-    checked_discount,
+    check_discount,
     epsilon_greedy_policy,
     expected_next,
     get_dynamics,
@@ -33,10 +33,8 @@ UPDATES = ("avi", "aavi", "invalid")
 
 
 class FixedPoint(NamedTuple):
-    """``weights`` (d,) for AVI, (A, d) for the others; (S, A) ``action_values`` to act on.
-
-    ``start_return`` is the return of acting on them ε-greedily.
-    """
+    """``weights`` (d,) for AVI, (A, d) for the others, their ``action_values`` (S, A), the greedy
+    ``policy`` (S, A) and the return from the start of acting ε-greedily, ``start_return``."""
 
     weights: np.ndarray
     action_values: np.ndarray
@@ -57,36 +55,33 @@ def fixed_point(
     discount: float = 1.0,
     phase: int = 0,
 ) -> FixedPoint:
-    """Where an update converges if it is applied in expectation until nothing changes.
+    """Iterate an update in expectation until it converges.
 
-    ``features`` (S, d) are the rows of a linear approximation (None: one-hot), and
-    ``state_weights`` (S,) says how often each state is backed up (None: equally; it matters only
-    where the features cannot represent the values exactly). A ``ValueError`` says if there is no
-    convergence, which linear approximation does not promise.
+    ``features`` (S, d) are the rows of a linear approximation (None: one-hot). ``state_weights``
+    (S,) are the relative frequencies of backups (None: equal), which matter if the features cannot
+    represent the values. Raises a ``ValueError`` if the update diverges, as it may with linear
+    approximation.
     """
     one_of(*UPDATES).check("fixed_point", "update", update)
-    world, discount = get_dynamics(domain, phase), checked_discount(discount)
-    matrix = feature_rows(features, world.rewards.shape[0])
-    solve = _projection(matrix, state_weights)
-    shape = (1, matrix.shape[1]) if update == "avi" else (world.rewards.shape[1], matrix.shape[1])
-    weights = np.zeros(shape)
+    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    rows = as_features(features, dynamics.rewards.shape[0])
+    projection, avi = _projection(rows, state_weights), update == "avi"
+    weights = np.zeros((1 if avi else dynamics.rewards.shape[1], rows.shape[1]))
     for _ in range(SWEEPS):
-        targets = _targets(update, world, matrix, weights, discount)
-        if update == "avi":
+        targets = _targets(update, dynamics, rows, weights, discount)
+        if avi:
             targets = targets.max(axis=1, keepdims=True)
-        old, weights = weights, (solve @ targets).T
+        old, weights = weights, (projection @ targets).T
         size = np.abs(weights).max()
         if not np.isfinite(size) or size > 1e12:
             break
         if np.abs(weights - old).max() <= 1e-12 * max(1.0, size):
-            avi = update == "avi"
             values = (
-                _targets(update, world, matrix, weights, discount) if avi else matrix @ weights.T
+                _targets(update, dynamics, rows, weights, discount) if avi else rows @ weights.T
             )
             policy = greedy_policy(values)
-            returns = policy_values(
-                domain, epsilon_greedy_policy(policy, epsilon), discount=discount, phase=phase
-            )
+            noisy = epsilon_greedy_policy(policy, epsilon)
+            returns = policy_values(domain, noisy, discount=discount, phase=phase)
             weights = weights[0] if avi else weights
             return FixedPoint(weights, values, policy, start_return(domain, returns))
     raise ValueError(f"fixed_point: {update!r} does not converge with these features")
@@ -99,22 +94,22 @@ def planning_gap(
     discount: float = 1.0,
     phase: int = 0,
 ) -> np.ndarray:
-    """Σ p max_a' q(s', a') − max_a' Σ p q(s', a') for every state and action: (S, A), never < 0.
+    """Σ p max_a' q(s', a') − max_a' Σ p q(s', a') ≥ 0 for every state and action: (S, A).
 
-    It is what planning with action values loses by an expectation model, and zero exactly where
-    one action is greedy in all successors at once. ``action_values`` (S, A) default to q*.
+    The loss of planning with action values through an expectation model. It is zero exactly if one
+    action is greedy in all successors. ``action_values`` (S, A) default to q*.
     """
-    world = get_dynamics(domain, phase)
+    dynamics = get_dynamics(domain, phase)
     if action_values is None:
         action_values = optimal_action_values(domain, discount=discount, phase=phase)
     action_values = np.asarray(action_values, float)
-    if action_values.shape != world.rewards.shape:
+    if action_values.shape != dynamics.rewards.shape:
         raise ValueError(
-            f"planning_gap: action_values must have the shape {world.rewards.shape}, "
+            f"planning_gap: action_values must have the shape {dynamics.rewards.shape}, "
             f"got {action_values.shape}"
         )
-    mean_of_max = expected_next(world, action_values.max(axis=1))
-    max_of_mean = expected_next(world, action_values).max(axis=2)
+    mean_of_max = expected_next(dynamics, action_values.max(axis=1))
+    max_of_mean = expected_next(dynamics, action_values).max(axis=2)
     return np.maximum(mean_of_max - max_of_mean, 0.0)
 
 
@@ -123,17 +118,16 @@ def linear_model(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The aligned linear expectation model: F (A, d, d) and b (A, d), s̄ = F_a s and r = b_aᵀ s.
 
-    Exists only if equal features never need unequal predictions; a ``ValueError`` names the state
-    where they do.
+    Raises a ``ValueError`` if none exists, because equal features need unequal predictions.
     """
-    world = get_dynamics(domain, phase)
-    matrix = feature_rows(features, world.rewards.shape[0])
-    inverse = np.linalg.pinv(matrix)
-    expected = expected_next(world, matrix)
+    dynamics = get_dynamics(domain, phase)
+    rows = as_features(features, dynamics.rewards.shape[0])
+    inverse = np.linalg.pinv(rows)
+    expected = expected_next(dynamics, rows)
     model = np.einsum("ds,sai->aid", inverse, expected)
-    rewards = np.einsum("ds,sa->ad", inverse, world.rewards)
-    errors = np.abs(np.einsum("aid,sd->sai", model, matrix) - expected).max(axis=2)
-    errors = np.maximum(errors, np.abs(matrix @ rewards.T - world.rewards))
+    rewards = np.einsum("ds,sa->ad", inverse, dynamics.rewards)
+    errors = np.abs(np.einsum("aid,sd->sai", model, rows) - expected).max(axis=2)
+    errors = np.maximum(errors, np.abs(rows @ rewards.T - dynamics.rewards))
     if errors.max() > 1e-8:
         state, action = np.unravel_index(int(errors.argmax()), errors.shape)
         raise ValueError(
@@ -146,29 +140,28 @@ def linear_model(
 def feature_matrix(
     domain: Domain, features: Features, *, seed: int = 0, run: int = 0
 ) -> np.ndarray:
-    """The feature vectors (S, d) of all states, as run number ``run`` of that seed draws them."""
+    """Feature vectors (S, d) of all states, as drawn in run ``run`` of ``ex.run`` with ``seed``."""
     from expectant.core.vectors import dense, empty_state
     from expectant.core.verbs import encode
 
     SEED.check("feature_matrix", "seed", seed)
     whole(0).check("feature_matrix", "run", run)
-    rng = generator(seed, run)
     shape = features.shape(domain)
     if shape.remembers:
         raise ValueError(
             "feature_matrix: features must depend on the present state alone, "
             f"got {features!r}, which remembers earlier ones"
         )
-    part, state = features.build(domain, rng), empty_state(shape)
+    part, state = features.build(domain, generator(seed, run)), empty_state(shape)
     rows = []
-    for number in range(get_dynamics(domain).rewards.shape[0]):
-        encode(part, np.array([number]), -1, state)
+    for index in range(get_dynamics(domain).rewards.shape[0]):
+        encode(part, np.array([index]), -1, state)
         rows.append(dense(state, shape.size))
     return np.array(rows)
 
 
-def feature_rows(features: np.ndarray | None, states: int) -> np.ndarray:
-    """The feature vectors of all states as they were given; one-hot ones for None."""
+def as_features(features: np.ndarray | None, states: int) -> np.ndarray:
+    """Validate feature vectors (S, d); None: one-hot ones."""
     if features is None:
         return np.eye(states)
     matrix = np.asarray(features, float)
@@ -177,28 +170,28 @@ def feature_rows(features: np.ndarray | None, states: int) -> np.ndarray:
     return matrix
 
 
-def _projection(matrix: np.ndarray, state_weights: np.ndarray | None) -> np.ndarray:
-    """From targets (S,) to the weights (d,) of least squared error, smallest norm."""
-    root = np.ones(matrix.shape[0])
+def _projection(rows: np.ndarray, state_weights: np.ndarray | None) -> np.ndarray:
+    """Matrix (d, S) from targets to the weights of least squared error and smallest norm."""
+    root = np.ones(rows.shape[0])
     if state_weights is not None:
         root = np.sqrt(np.asarray(state_weights, float))
-        if root.shape != (matrix.shape[0],) or not (root >= 0).all() or root.sum() == 0:
+        if root.shape != (rows.shape[0],) or not (root >= 0).all() or root.sum() == 0:
             raise ValueError(
-                f"fixed_point: state_weights must be {(matrix.shape[0],)} numbers, 0 or more"
+                f"fixed_point: state_weights must be {(rows.shape[0],)} numbers, 0 or more"
             )
-    return np.linalg.pinv(root[:, None] * matrix) * root
+    return np.linalg.pinv(root[:, None] * rows) * root
 
 
 def _targets(
-    update: str, world: Dynamics, matrix: np.ndarray, weights: np.ndarray, discount: float
+    update: str, dynamics: Dynamics, rows: np.ndarray, weights: np.ndarray, discount: float
 ) -> np.ndarray:
-    """What every state and action is backed up to: (S, A); AVI takes the greatest."""
-    values = matrix @ weights.T
+    """Targets (S, A) of all states and actions; that of AVI is their maximum."""
+    values = rows @ weights.T
     if update == "avi":
-        return world.rewards + discount * expected_next(world, values[:, 0])
+        return dynamics.rewards + discount * expected_next(dynamics, values[:, 0])
     if update == "aavi":
-        return world.rewards + discount * expected_next(world, values.max(axis=1))
-    return world.rewards + discount * expected_next(world, values).max(axis=2)
+        return dynamics.rewards + discount * expected_next(dynamics, values.max(axis=1))
+    return dynamics.rewards + discount * expected_next(dynamics, values).max(axis=2)
 
 
 def jensen_gap(
@@ -208,24 +201,22 @@ def jensen_gap(
     features: np.ndarray | None = None,
     phase: int = 0,
 ) -> np.ndarray:
-    """E[v̂(S')] − v̂(s̄(s, a)) for every state and action: (S, A), times γ AVI's bracket less LEVI's.
+    """E[v̂(S')] − v̂(s̄(s, a)) (S, A): the error of backing up the value at the mean.
 
     ``value`` is v̂: weights (d,), for which the gap is zero, or a function from feature vectors
-    (n, d) to their values (n,), such as ``Learner.value_of``. ``features`` (S, d) are the vectors
-    of all states (None: one-hot). The end is a vector of zeros in s̄ and has no value, as in a
-    zero-terminal model. The name is Jensen's, whose inequality says that the gap is never positive
-    where v̂ is concave.
+    (n, d) to values (n,), such as ``Learner.value_of``. ``features`` (S, d) are the vectors of all
+    states (None: one-hot); the end is a vector of zeros with value 0. By Jensen's inequality the
+    gap is never positive if v̂ is concave.
     """
-    world = get_dynamics(domain, phase)
-    rows = feature_rows(features, world.rewards.shape[0])
-    values = _asked(value, rows)
-    means = expected_next(world, rows)
-    at_means = _asked(value, means.reshape(-1, rows.shape[1])).reshape(means.shape[:2])
-    return expected_next(world, values) - at_means
+    dynamics = get_dynamics(domain, phase)
+    rows = as_features(features, dynamics.rewards.shape[0])
+    means = expected_next(dynamics, rows)
+    at_means = _value_vectors(value, means.reshape(-1, rows.shape[1])).reshape(means.shape[:2])
+    return expected_next(dynamics, _value_vectors(value, rows)) - at_means
 
 
-def _asked(value: Any, vectors: np.ndarray) -> np.ndarray:
-    """v̂ of feature vectors, whichever way it is given."""
+def _value_vectors(value: Any, vectors: np.ndarray) -> np.ndarray:
+    """v̂ (n,) of feature vectors (n, d)."""
     if callable(value):
         values = np.asarray(value(vectors), float)
     else:

@@ -1,8 +1,8 @@
-"""What linear prediction ends at: LSTD, the least-squares model, and the values such a model has.
+"""Least squares on transitions: LSTD, the linear model, and the values of a linear model.
 
-Data are transitions in rows: features φ (n, d), rewards (n,), next features φ' (n, d), zero where
-an episode ended. For one and the same data the values of the least-squares model are the LSTD
-solution (Sutton et al. 2008; Parr et al. 2008): nothing is lost by going through a model.
+Data are transitions in rows: features φ (n, d), rewards (n,), next features φ' (n, d), zero at the
+end of an episode. On the same data, the values of the least-squares model are the LSTD solution
+(Sutton et al. 2008; Parr et al. 2008).
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def lstd(
     discount: float = 1.0,
     weights: ArrayLike | None = None,
 ) -> np.ndarray:
-    """The weights (d,) at which TD(0) comes to rest on these transitions (Bradtke & Barto 1996).
+    """The fixed point θ (d,) of TD(0) on these transitions (Bradtke & Barto 1996).
 
-    θ solves Σ φ (φ − γ φ')ᵀ θ = Σ φ r. ``weights`` (n,) say how often each transition occurs.
-    Where the data do not decide, it is the shortest solution.
+    Solves Σ φ (φ − γ φ')ᵀ θ = Σ φ r, with minimal norm if θ is not unique. ``weights`` (n,) are
+    frequencies of the transitions.
     """
-    now, reward, following, share = _checked("lstd", features, rewards, next_features, weights)
+    phi, reward, next_phi, share = _as_data("lstd", features, rewards, next_features, weights)
     discount = between(0, 1).check("lstd", "discount", discount)
-    left = (now * share).T @ (now - discount * following)
-    return np.linalg.lstsq(left, (now * share).T @ reward, rcond=None)[0]
+    left = (phi * share).T @ (phi - discount * next_phi)
+    return np.linalg.lstsq(left, (phi * share).T @ reward, rcond=None)[0]
 
 
 def least_squares_model(
@@ -54,15 +54,15 @@ def least_squares_model(
 ) -> LinearModel:
     """The linear model with the least squared errors on these transitions."""
     owner = "least_squares_model"
-    now, reward, following, share = _checked(owner, features, rewards, next_features, weights)
+    phi, reward, next_phi, share = _as_data(owner, features, rewards, next_features, weights)
     root = np.sqrt(share)
-    targets = np.column_stack([following, reward]) * root
-    solution = np.linalg.lstsq(now * root, targets, rcond=None)[0]
+    targets = np.column_stack([next_phi, reward]) * root
+    solution = np.linalg.lstsq(phi * root, targets, rcond=None)[0]
     return LinearModel(solution[:, :-1].T, solution[:, -1])
 
 
 def model_values(model: LinearModel, *, discount: float = 1.0) -> np.ndarray:
-    """θ* = (I − γ Fᵀ)⁻¹ b: where planning with a linear model ends, whatever it plans from."""
+    """θ* = (I − γ Fᵀ)⁻¹ b, the fixed point of planning with a linear model from any states."""
     discount = between(0, 1).check("model_values", "discount", discount)
     matrix, rewards = (np.asarray(part, float) for part in model)
     if matrix.ndim != 2 or matrix.shape != (rewards.size, rewards.size):
@@ -74,31 +74,30 @@ def model_values(model: LinearModel, *, discount: float = 1.0) -> np.ndarray:
         return np.linalg.solve(np.eye(rewards.size) - discount * matrix.T, rewards)
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"model_values: the model has no values at discount={discount:g}, because what it "
-            "predicts does not fade away"
+            f"model_values: the model has no values at discount={discount:g}: I − γ Fᵀ is singular"
         ) from None
 
 
-def _checked(
+def _as_data(
     owner: str,
     features: ArrayLike,
     rewards: ArrayLike,
     next_features: ArrayLike,
     weights: ArrayLike | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The data as arrays, and the weights as a column."""
-    now, reward, following = (np.asarray(x, float) for x in (features, rewards, next_features))
+    """Validate data; the weights become a column (n, 1)."""
+    phi, reward, next_phi = (np.asarray(x, float) for x in (features, rewards, next_features))
     share = np.ones(reward.shape) if weights is None else np.asarray(weights, float)
-    if now.ndim != 2 or following.shape != now.shape:
+    if phi.ndim != 2 or next_phi.shape != phi.shape:
         raise ValueError(
             f"{owner}: features and next_features must be rows (n, d) of the same shape, "
-            f"got {now.shape} and {following.shape}"
+            f"got {phi.shape} and {next_phi.shape}"
         )
     for name, array in (("rewards", reward), ("weights", share)):
-        if array.shape != now.shape[:1]:
+        if array.shape != phi.shape[:1]:
             raise ValueError(
-                f"{owner}: {name} must have the shape {now.shape[:1]}, got {array.shape}"
+                f"{owner}: {name} must have the shape {phi.shape[:1]}, got {array.shape}"
             )
     if (share < 0.0).any():
         raise ValueError(f"{owner}: weights must be 0 or more, got {share.min():g}")
-    return now, reward, following, share[:, None]
+    return phi, reward, next_phi, share[:, None]

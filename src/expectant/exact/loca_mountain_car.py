@@ -1,7 +1,6 @@
-"""References for the mountain car with two exits, by value iteration on a grid.
+"""Reference returns of ``LocaMountainCar``, by value iteration on a grid.
 
-Between the points of the grid values are interpolated; how good a policy is, is then measured in
-the car itself.
+Values are interpolated between grid points; greedy policies are then evaluated in the domain.
 """
 
 from __future__ import annotations
@@ -23,59 +22,59 @@ from expectant.domains.mountain_car import POSITION, SPEED, drive_cars
 
 DISCOUNT = 0.99
 THRUSTS = (-1, 0, 1)
+HORIZON = 500
+TOLERANCE = 1e-5
+
+Pays = tuple[float, float]  # rewards of the left and the right exit
 
 
 class References(NamedTuple):
-    """Mean returns: the optimum before and after the change, and the first optimum after it."""
+    """Mean returns of the optimal policies before and after the change, and of the former after."""
 
     before: float
     after: float
     outdated: float
 
 
-class Lattice(NamedTuple):
-    """``axes``: the positions (n,) and speeds (m,); ``points`` (n m, 2) are all pairs of them."""
+class Grid(NamedTuple):
+    """``axes`` are positions (n,) and speeds (m,); ``points`` (n m, 2) all pairs of them."""
 
     axes: tuple[np.ndarray, np.ndarray]
     points: np.ndarray
 
 
-def grid_points(domain: LocaMountainCar, size: tuple[int, int]) -> Lattice:
-    """Evenly spaced points over the whole box."""
-    across, along = (np.linspace(*bound, n) for bound, n in zip(domain.bounds, size, strict=True))
-    return Lattice((across, along), pairs_of(across, along))
+def make_grid(bounds: Any, size: tuple[int, int]) -> Grid:
+    """Evenly spaced points over a box of positions and speeds."""
+    positions, speeds = (np.linspace(*bound, n) for bound, n in zip(bounds, size, strict=True))
+    points = np.stack(np.meshgrid(positions, speeds, indexing="ij"), axis=-1).reshape(-1, 2)
+    return Grid((positions, speeds), points)
 
 
-def pairs_of(positions: np.ndarray, speeds: np.ndarray) -> np.ndarray:
-    """Every position with every speed: (n m, 2)."""
-    return np.stack(np.meshgrid(positions, speeds, indexing="ij"), axis=-1).reshape(-1, 2)
-
-
-def moved(domain: LocaMountainCar, cars: np.ndarray, thrust: Any) -> np.ndarray:
-    """Where cars (N, 2) are one step later; ``thrust`` is one number or (N,)."""
+def drive(domain: LocaMountainCar, cars: np.ndarray, thrust: Any) -> np.ndarray:
+    """Cars (N, 2) one step later; ``thrust`` is a number or (N,)."""
     position, speed = cars.T
     zone = (position >= domain.zone_position) & (speed >= domain.zone_speed)
     return drive_cars(domain.valley(), cars, np.where(zone, 1, thrust))
 
 
 def exits_of(domain: LocaMountainCar, cars: np.ndarray) -> np.ndarray:
-    """Which exit each of the cars (N, 2) is in."""
+    """The exit (N,) that each of the cars (N, 2) is in."""
     position, speed = cars[:, POSITION], cars[:, SPEED]
     right = (position >= domain.max_position) & (speed >= 0.0)
-    away = (position - domain.left_position) ** 2 + domain.left_stretch * speed**2
-    return np.where(right, RIGHT_EXIT, np.where(away <= domain.left_size, LEFT_EXIT, INSIDE))
+    distance = (position - domain.left_position) ** 2 + domain.left_stretch * speed**2
+    return np.where(right, RIGHT_EXIT, np.where(distance <= domain.left_size, LEFT_EXIT, INSIDE))
 
 
-def interpolation(grid: Lattice, cars: np.ndarray) -> Any:
-    """The sparse matrix (N, n m) that interpolates values of the grid's points, bilinearly."""
+def interpolation_matrix(grid: Grid, cars: np.ndarray) -> Any:
+    """The sparse matrix (N, n m) of bilinear interpolation between the grid's points."""
     from scipy import sparse
 
     low, share = [], []
     for axis, component in zip(grid.axes, cars.T, strict=True):
-        place = (component - axis[0]) / (axis[-1] - axis[0]) * (axis.size - 1)
-        below = np.clip(np.floor(place).astype(int), 0, axis.size - 2)
+        coordinate = (component - axis[0]) / (axis[-1] - axis[0]) * (axis.size - 1)
+        below = np.clip(np.floor(coordinate).astype(int), 0, axis.size - 2)
         low.append(below)
-        share.append(place - below)
+        share.append(coordinate - below)
     columns, weights = [], []
     for up, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
         columns.append((low[0] + up) * grid.axes[1].size + low[1] + across)
@@ -86,54 +85,50 @@ def interpolation(grid: Lattice, cars: np.ndarray) -> Any:
 
 
 def lookahead(
-    domain: LocaMountainCar, grid: Lattice, cars: np.ndarray, pays: tuple[float, float]
+    domain: LocaMountainCar, grid: Grid, cars: np.ndarray, pays: Pays
 ) -> list[tuple[np.ndarray, Any]]:
-    """Rewards (N,) and γ P (N, n m) of every thrust from all cars; the left and right exit pay."""
-    ahead = []
+    """Rewards (N,) and γ P (N, n m) of every thrust."""
+    steps = []
     for thrust in THRUSTS:
-        after = moved(domain, cars, thrust)
-        reached = exits_of(domain, after)
-        alive = (reached == INSIDE).astype(float)
-        future = interpolation(grid, after).multiply(DISCOUNT * alive[:, None]).tocsr()
-        ahead.append((np.array([0.0, *pays])[reached], future))
-    return ahead
+        successors = drive(domain, cars, thrust)
+        exits = exits_of(domain, successors)
+        alive = (exits == INSIDE).astype(float)
+        future = interpolation_matrix(grid, successors).multiply(DISCOUNT * alive[:, None]).tocsr()
+        steps.append((np.array([0.0, *pays])[exits], future))
+    return steps
 
 
-def action_values(ahead: list[tuple[np.ndarray, Any]], values: np.ndarray) -> np.ndarray:
+def action_values(steps: list[tuple[np.ndarray, Any]], values: np.ndarray) -> np.ndarray:
     """r + γ v(s') for every thrust: (A, N)."""
-    return np.stack([rewards + future @ values for rewards, future in ahead])
+    return np.stack([rewards + future @ values for rewards, future in steps])
 
 
-def grid_values(
-    domain: LocaMountainCar, grid: Lattice, pays: tuple[float, float], tolerance: float = 1e-5
-) -> np.ndarray:
+def grid_values(domain: LocaMountainCar, grid: Grid, pays: Pays) -> np.ndarray:
     """Optimal values of the grid's points, by value iteration."""
-    ahead = lookahead(domain, grid, grid.points, pays)
+    steps = lookahead(domain, grid, grid.points, pays)
     values = np.zeros(len(grid.points))
     while True:
-        old, values = values, action_values(ahead, values).max(axis=0)
-        if np.abs(values - old).max() <= tolerance:
+        old, values = values, action_values(steps, values).max(axis=0)
+        if np.abs(values - old).max() <= TOLERANCE:
             return values
 
 
 def greedy_returns(
     domain: LocaMountainCar,
-    grid: Lattice,
+    grid: Grid,
     values: np.ndarray,
-    believed: tuple[float, float],
-    pays: tuple[float, float],
+    believed: Pays,
+    pays: Pays,
     cars: np.ndarray,
-    horizon: int = 500,
 ) -> np.ndarray:
-    """Discounted returns (N,) of driving greedily by values that were made for ``believed`` pays,
-    where the exits pay ``pays``."""
+    """Discounted returns (N,) of acting greedily on optimal values for ``believed`` pays."""
     returns, inside = np.zeros(len(cars)), np.arange(len(cars))
-    for step in range(horizon):
+    for step in range(HORIZON):
         best = action_values(lookahead(domain, grid, cars, believed), values).argmax(axis=0)
-        cars = moved(domain, cars, np.array(THRUSTS)[best])
-        reached = exits_of(domain, cars)
-        returns[inside] += DISCOUNT**step * np.array([0.0, *pays])[reached]
-        inside, cars = inside[reached == INSIDE], cars[reached == INSIDE]
+        cars = drive(domain, cars, np.array(THRUSTS)[best])
+        exits = exits_of(domain, cars)
+        returns[inside] += DISCOUNT**step * np.array([0.0, *pays])[exits]
+        inside, cars = inside[exits == INSIDE], cars[exits == INSIDE]
         if inside.size == 0:
             break
     return returns
@@ -142,29 +137,25 @@ def greedy_returns(
 def car_references(
     domain: LocaMountainCar, *, size: tuple[int, int] = (341, 141), starts: int = 11
 ) -> References:
-    """Returns from the evaluation starts: best before, best after, and the outdated policy.
-
-    ``size`` is how many positions and speeds the grid has, ``starts`` how many of each are driven
-    from.
-    """
-    grid = grid_points(domain, size)
-    cars = pairs_of(*(np.linspace(*bound, starts) for bound in EVALUATION_STARTS))
+    """Mean returns from ``starts`` × ``starts`` evaluation starts, with a grid of ``size`` points."""
+    grid = make_grid(domain.bounds, size)
+    cars = make_grid(EVALUATION_STARTS, (starts, starts)).points
     old, new = (domain.left_reward, domain.right_reward), (domain.left_reward, domain.later_reward)
     old_values, new_values = (grid_values(domain, grid, pays) for pays in (old, new))
-    drives = ((old_values, old, old), (new_values, new, new), (old_values, old, new))
+    cases = ((old_values, old, old), (new_values, new, new), (old_values, old, new))
     return References(
         *(
             float(greedy_returns(domain, grid, values, believed, pays, cars).mean())
-            for values, believed, pays in drives
+            for values, believed, pays in cases
         )
     )
 
 
-@lru_cache  # every figure of a study asks
+@lru_cache
 def reference_levels(domain: Domain, phases: int) -> list[dict[str, float]]:
-    """The lines to hold returns of episodes against, phase by phase, where they are known."""
+    """Reference returns of each phase by name; empty for other domains."""
     if not isinstance(domain, LocaMountainCar):
         return [{} for _ in range(phases)]
-    found = car_references(domain)
-    after = {"optimum": found.after, "outdated policy": found.outdated}
-    return [{"optimum": found.before}, *(after for _ in range(phases - 1))]
+    references = car_references(domain)
+    after = {"optimum": references.after, "outdated policy": references.outdated}
+    return [{"optimum": references.before}, *(after for _ in range(phases - 1))]

@@ -1,9 +1,9 @@
 """Options on finite MDPs: exact models, optimal options of subtasks, values with options.
 
 An option is a policy π_o, (S, A) probabilities or (S,) actions, and the probabilities β_o (S,) of
-stopping in a state that it arrives in. With P and r the transitions and rewards under π_o, what is
-earned and where it stops solves linear equations in M = I − γ P (I − diag β_o):
-M r̂ = r and M n̂ = γ P diag β_o. The end of an episode ends the option too, with nothing after it.
+stopping on arrival in a state. With P and r the transitions and rewards under π_o and
+M = I − γ P (I − diag β_o), its model solves M r̂ = r and M n̂ = γ P diag β_o. The end of an episode
+ends the option too.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
 from expectant.exact.dynamic_programming import (
-    checked_discount,
-    checked_policy,
+    action_values_of,
+    as_policy,
+    check_discount,
     expected_next,
     get_dynamics,
     greedy_policy,
     iterate_values,
-    transitions_of,
+    transition_matrix,
 )
 
 OptionModel = tuple[np.ndarray, np.ndarray]  # rewards (S,), successors (S, S)
@@ -46,10 +47,10 @@ def option_model(
 ) -> OptionModel:
     """r̂(s) = E[Σ_{k<K} γᵏ R] (S,) and n̂(s, s') = E[γᴷ 1(S_K = s')] (S, S) of an option.
 
-    K ≥ 1 is how long it takes from s. The discount is inside, so planning uses r̂ + n̂ᵀv as it is.
+    K ≥ 1 is its duration from s. The discount is included: planning backs up r̂ + n̂ᵀv.
     """
-    run = _running(domain, policy, stop, discount, phase)
-    return run.solve(run.rewards), run.solve(run.arrivals * run.stop)
+    system = _option_system(domain, policy, stop, discount, phase)
+    return system.solve(system.rewards), system.solve(system.arrivals * system.stop)
 
 
 def universal_option_model(
@@ -57,18 +58,18 @@ def universal_option_model(
 ) -> np.ndarray:
     """U(s, s') = E[Σ_{k<K} γᵏ 1(S_k = s')] (S, S) of an option (Yao et al. 2014).
 
-    For any rewards x (S,) that its steps are expected to pay in each state, r̂ = U x.
+    For any expected rewards x (S,) of its steps, r̂ = U x.
     """
-    run = _running(domain, policy, stop, discount, phase)
-    return run.solve(np.eye(run.stop.size))
+    system = _option_system(domain, policy, stop, discount, phase)
+    return system.solve(np.eye(system.stop.size))
 
 
 def option_durations(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
 ) -> np.ndarray:
-    """E[Σ_{k<K} γᵏ] (S,): without a discount, how many steps an option takes."""
-    run = _running(domain, policy, stop, discount, phase)
-    return run.solve(np.ones(run.stop.size))
+    """E[Σ_{k<K} γᵏ] (S,): the expected number of steps of an option if γ = 1."""
+    system = _option_system(domain, policy, stop, discount, phase)
+    return system.solve(np.ones(system.stop.size))
 
 
 def solve_subtask(
@@ -82,20 +83,20 @@ def solve_subtask(
 ) -> SubtaskSolution:
     """The option that maximises E[Σ_{k<K} γᵏ R + γᴷ z(S_K)], z being ``stopping_values`` (S,).
 
-    It may stop in the states ``where`` (S,) says so (None: in all), and does where that is at least
-    as good as going on. ``rewarded=False`` leaves the rewards out. Ties are split evenly.
+    It may stop in the states with ``where`` (S,) True (None: in all), and stops if that is at least
+    as good as continuing. ``rewarded=False`` ignores the rewards. Ties are split evenly.
     """
-    world, discount = get_dynamics(domain, phase), checked_discount(discount)
-    states = world.rewards.shape[0]
-    worth = _numbers("solve_subtask: stopping_values", stopping_values, states)
+    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    states = dynamics.rewards.shape[0]
+    worth = _check_numbers("solve_subtask: stopping_values", stopping_values, states)
     allowed = np.ones(states, bool) if where is None else np.asarray(where)
     if allowed.shape != (states,) or allowed.dtype != bool:
         raise ValueError(f"solve_subtask: where must be {(states,)} True or False, got {where!r}")
-    rewards = world.rewards if rewarded else np.zeros_like(world.rewards)
+    rewards = dynamics.rewards if rewarded else np.zeros_like(dynamics.rewards)
 
     def action_values(values: np.ndarray) -> np.ndarray:
-        ahead = np.where(allowed, np.maximum(worth, values), values)
-        return rewards + discount * expected_next(world, ahead)
+        on_arrival = np.where(allowed, np.maximum(worth, values), values)
+        return rewards + discount * expected_next(dynamics, on_arrival)
 
     values = iterate_values(lambda v: action_values(v).max(axis=1), np.zeros(states))
     stop = (allowed & (worth >= values - 1e-9)).astype(float)
@@ -114,22 +115,20 @@ def reward_respecting_option(
 ) -> SubtaskSolution:
     """The best option for the subtask of attaining a state (Sutton et al. 2023).
 
-    Stopping there is worth ``bonus``, elsewhere the state's worth by ``values`` (S,), None: zero.
-    It may stop in that state only, or ``anywhere``.
+    Stopping is worth ``bonus`` there and ``values`` (S,) elsewhere (None: zero). The option may stop
+    in that state only, or ``anywhere``.
     """
-    states = get_dynamics(domain, phase).rewards.shape[0]
-    here = _one_state("reward_respecting_option", state, states)
-    worth = np.zeros(states) if values is None else np.array(values, float)
-    worth = np.where(here, bonus, worth)
+    here = _is_state("reward_respecting_option", domain, state)
+    stopping_values = np.where(here, bonus, 0.0 if values is None else np.array(values, float))
     where = None if anywhere else here
-    return solve_subtask(domain, worth, discount, where=where, phase=phase)
+    return solve_subtask(domain, stopping_values, discount, where=where, phase=phase)
 
 
 def shortest_path_option(
     domain: Domain, state: int, discount: float, *, phase: int = 0
 ) -> SubtaskSolution:
-    """The option that reaches a state soonest, whatever it costs on the way; stops there only."""
-    here = _one_state("shortest_path_option", state, get_dynamics(domain, phase).rewards.shape[0])
+    """The option that reaches a state soonest, ignoring rewards, and stops there."""
+    here = _is_state("shortest_path_option", domain, state)
     return solve_subtask(
         domain, here.astype(float), discount, where=here, rewarded=False, phase=phase
     )
@@ -143,12 +142,11 @@ def choice_values(
     *,
     phase: int = 0,
 ) -> np.ndarray:
-    """What every action and every option promises in every state: (S, A + n), actions first."""
-    world, discount = get_dynamics(domain, phase), checked_discount(discount)
-    states = np.asarray(values, float)
-    actions = world.rewards + discount * expected_next(world, states)
-    extended = [rewards + successors @ states for rewards, successors in models]
-    return np.column_stack([actions, *extended])
+    """Values (S, A + n) of all actions, then of options, by one backup of ``values`` (S,)."""
+    values = np.asarray(values, float)
+    actions = action_values_of(domain, values, discount=discount, phase=phase)
+    options = [rewards + successors @ values for rewards, successors in models]
+    return np.column_stack([actions, *options])
 
 
 def optimal_values_with_options(
@@ -159,22 +157,22 @@ def optimal_values_with_options(
     actions: bool = True,
     phase: int = 0,
 ) -> np.ndarray:
-    """The fixed point of v(s) = max over choices of r̂ + n̂ᵀv (S,); v* if actions are among them.
+    """The fixed point (S,) of v(s) = max over actions and options of r̂ + n̂ᵀv, which is v*.
 
-    ``actions=False`` leaves the actions out: what is lost by choosing options only.
+    ``actions=False`` allows options only.
     """
-    world = get_dynamics(domain, phase)
+    dynamics = get_dynamics(domain, phase)
     if not actions and not models:
         raise ValueError("optimal_values_with_options: models must not be empty without actions")
-    first = 0 if actions else world.rewards.shape[1]
+    first = 0 if actions else dynamics.rewards.shape[1]
     return iterate_values(
         lambda v: choice_values(domain, v, models, discount, phase=phase)[:, first:].max(axis=1),
-        np.zeros(world.rewards.shape[0]),
+        np.zeros(dynamics.rewards.shape[0]),
     )
 
 
-class _Running(NamedTuple):
-    """An option under way: γP (S, S), expected rewards, stopping, and M = I − γP(I − diag β)."""
+class _OptionSystem(NamedTuple):
+    """γP (S, S), expected rewards (S,), β (S,), and M = I − γP(I − diag β) (S, S)."""
 
     arrivals: np.ndarray
     rewards: np.ndarray
@@ -185,30 +183,32 @@ class _Running(NamedTuple):
         return np.linalg.solve(self.matrix, right)
 
 
-def _running(
+def _option_system(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float, phase: int
-) -> _Running:
-    world, discount = get_dynamics(domain, phase), checked_discount(discount)
-    states = world.rewards.shape[0]
-    probabilities = checked_policy(policy, world.rewards.shape)
-    stopping = _numbers("exact: stop", stop, states)
-    wrong = np.flatnonzero(~((stopping >= 0) & (stopping <= 1)))
-    if wrong.size:
+) -> _OptionSystem:
+    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    states = dynamics.rewards.shape[0]
+    probabilities = as_policy(policy, dynamics.rewards.shape)
+    stopping = _check_numbers("exact: stop", stop, states)
+    invalid = np.flatnonzero(~((stopping >= 0) & (stopping <= 1)))
+    if invalid.size:
+        state = invalid[0]
         raise ValueError(
-            f"exact: stop in state {wrong[0]} must be a probability, got {stopping[wrong[0]]:g}"
+            f"exact: stop in state {state} must be a probability, got {stopping[state]:g}"
         )
-    arrivals = discount * transitions_of(world, probabilities)
+    arrivals = discount * transition_matrix(dynamics, probabilities)
     if discount == 1.0:
         _check_stops(arrivals, stopping)
     matrix = np.eye(states) - arrivals * (1.0 - stopping)
-    return _Running(arrivals, (probabilities * world.rewards).sum(axis=1), stopping, matrix)
+    rewards = (probabilities * dynamics.rewards).sum(axis=1)
+    return _OptionSystem(arrivals, rewards, stopping, matrix)
 
 
 def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:
-    """Without a discount an option has a model only where it can stop or end."""
-    over = (transitions @ stop > 0) | (transitions.sum(axis=1) < 1.0 - 1e-12)
-    leads = np.column_stack([transitions > 0, over])[:, None]
-    reaches = reaches_end(leads, np.broadcast_to([*range(stop.size), END], leads.shape))
+    """Raise an error if the option never stops or ends: without a discount it has no model."""
+    stops = (transitions @ stop > 0) | (transitions.sum(axis=1) < 1.0 - 1e-12)
+    possible = np.column_stack([transitions > 0, stops])[:, None]
+    reaches = reaches_end(possible, np.broadcast_to([*range(stop.size), END], possible.shape))
     if not reaches.all():
         raise ValueError(
             f"exact: the option never stops from state {int(np.argmin(reaches))}: its model needs "
@@ -216,14 +216,16 @@ def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:
         )
 
 
-def _numbers(owner: str, given: ArrayLike, states: int) -> np.ndarray:
-    array = np.asarray(given, float)
+def _check_numbers(owner: str, numbers: ArrayLike, states: int) -> np.ndarray:
+    array = np.asarray(numbers, float)
     if array.shape != (states,) or not np.isfinite(array).all():
         raise ValueError(f"{owner} must be {(states,)} finite numbers, got shape {array.shape}")
     return array
 
 
-def _one_state(owner: str, state: int, states: int) -> np.ndarray:
+def _is_state(owner: str, domain: Domain, state: int) -> np.ndarray:
+    """True (S,) for one state."""
+    states = get_dynamics(domain).rewards.shape[0]
     if not 0 <= state < states:
         raise ValueError(f"{owner}: state must be from 0 to {states - 1}, got {state!r}")
     return np.arange(states) == state

@@ -1,9 +1,9 @@
-"""The update targets of the paper on plain arrays, as references for models and theorems.
+"""Update targets of the paper on plain arrays, as references for models and theorems.
 
-For one state and all its actions: ``rewards`` (A,) expected rewards, ``probabilities`` (A, n) of n
-successors with ``features`` (n, d), the missing mass being termination; ``expected`` (A, d) is s̄
-of a zero-terminal expectation model, ``survivors`` (A, d) is ŝ and ``endings`` (A,) is β of a
-general episodic one. ``weights`` are (d,) for state values, (A, d) for action values.
+For one state and all its actions: expected ``rewards`` (A,); ``probabilities`` (A, n) of n
+successors with ``features`` (n, d), where missing mass is termination; ``expected`` (A, d), s̄ of a
+zero-terminal expectation model; ``survivors`` (A, d), ŝ, and ``endings`` (A,), β, of a general
+episodic one. ``weights`` are (d,) for state values, (A, d) for action values.
 """
 
 from __future__ import annotations
