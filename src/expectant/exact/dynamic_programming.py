@@ -189,7 +189,7 @@ def _evaluate(dynamics: Dynamics, policy: np.ndarray, discount: float) -> np.nda
 
 
 def _iterate_policies(dynamics: Dynamics, discount: float) -> np.ndarray:
-    """Howard's policy iteration from the uniform policy; changes an action only for a better one."""
+    """Howard's policy iteration from the uniform policy; actions change only for better ones."""
     states, actions = dynamics.rewards.shape
     policy = np.full((states, actions), 1.0 / actions)
     current = np.zeros(states, int)

@@ -76,9 +76,8 @@ def fixed_point(
         if not np.isfinite(size) or size > 1e12:
             break
         if np.abs(weights - old).max() <= 1e-12 * max(1.0, size):
-            values = (
-                _targets(update, dynamics, rows, weights, discount) if avi else rows @ weights.T
-            )
+            backed_up = _targets(update, dynamics, rows, weights, discount)
+            values = backed_up if avi else rows @ weights.T
             policy = greedy_policy(values)
             noisy = epsilon_greedy_policy(policy, epsilon)
             returns = policy_values(domain, noisy, discount=discount, phase=phase)

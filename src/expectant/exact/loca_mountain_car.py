@@ -5,6 +5,7 @@ Values are interpolated between grid points; greedy policies are then evaluated 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -43,9 +44,11 @@ class Grid(NamedTuple):
     points: np.ndarray
 
 
-def make_grid(bounds: Any, size: tuple[int, int]) -> Grid:
+def make_grid(bounds: Sequence[tuple[float, float]], size: tuple[int, int]) -> Grid:
     """Evenly spaced points over a box of positions and speeds."""
-    positions, speeds = (np.linspace(*bound, n) for bound, n in zip(bounds, size, strict=True))
+    positions, speeds = (
+        np.linspace(low, high, n) for (low, high), n in zip(bounds, size, strict=True)
+    )
     points = np.stack(np.meshgrid(positions, speeds, indexing="ij"), axis=-1).reshape(-1, 2)
     return Grid((positions, speeds), points)
 
@@ -137,7 +140,7 @@ def greedy_returns(
 def car_references(
     domain: LocaMountainCar, *, size: tuple[int, int] = (341, 141), starts: int = 11
 ) -> References:
-    """Mean returns from ``starts`` × ``starts`` evaluation starts, with a grid of ``size`` points."""
+    """Mean returns from ``starts`` × ``starts`` evaluation starts, by a grid of ``size`` points."""
     grid = make_grid(domain.bounds, size)
     cars = make_grid(EVALUATION_STARTS, (starts, starts)).points
     old, new = (domain.left_reward, domain.right_reward), (domain.left_reward, domain.later_reward)

@@ -115,8 +115,8 @@ def reward_respecting_option(
 ) -> SubtaskSolution:
     """The best option for the subtask of attaining a state (Sutton et al. 2023).
 
-    Stopping is worth ``bonus`` there and ``values`` (S,) elsewhere (None: zero). The option may stop
-    in that state only, or ``anywhere``.
+    Stopping is worth ``bonus`` there and ``values`` (S,) elsewhere (None: zero). The option may
+    stop in that state only, or ``anywhere``.
     """
     here = _is_state("reward_respecting_option", domain, state)
     stopping_values = np.where(here, bonus, 0.0 if values is None else np.array(values, float))
