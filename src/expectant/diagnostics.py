@@ -24,7 +24,7 @@ from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.dynamic_programming import Dynamics, expected_next, get_dynamics
-from expectant.features.discrete import numbered_states
+from expectant.features.discrete import require_states
 from expectant.jit.compile import compile_for
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
@@ -113,7 +113,7 @@ def errors_over_time(
     ):
         rule.check("errors_over_time", argument, value)
     setup = Setup(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
-    size, count = features.shape(domain).size, numbered_states(domain, "errors_over_time")
+    size, count = features.shape(domain).size, require_states(domain, "errors_over_time")
     claim(8 * size * (count * (1 + domain.actions) + 2 * size))  # vectors, futures and probes
     world, optimum = get_dynamics(domain), optimal_values(domain, discount=agent.discount)
     shape, states = features.shape(domain), all_states(world.start.size)

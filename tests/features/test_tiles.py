@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
-from expectant.features.tiles import FREE, HashedPart, Tiles, collisions, first_slot, slot_of_tile
+from expectant.features.tiles import (
+    FREE,
+    HashedPart,
+    Tiles,
+    collision_rate,
+    find_tile_slot,
+    first_slot,
+)
 from features.plane import Plane
 
 
@@ -145,12 +152,12 @@ def test_hashed_features_stay_in_range_and_distinct(share, data):
 
 
 def test_a_tile_looks_on_from_the_first_slot_after_the_last():
-    owners, counts = np.full((1, 16), FREE, np.int64), np.zeros(3, np.int64)
+    owners, counts = np.full((1, 16), FREE, np.int64), np.zeros(2, np.int64)
     at_the_end = [tile for tile in range(2000) if first_slot(tile, 16) == 15][:10]
-    slots = [int(slot_of_tile(owners, 0, tile, counts)) for tile in at_the_end]
+    slots = [int(find_tile_slot(owners, 0, tile, counts)) for tile in at_the_end]
     assert slots == [15, 0, 1, 2, 3, 4, 5, 6, 15, 15]  # eight places are tried
-    assert collisions(HashedPart(None, owners, counts)) == (2, 10, 8)
-    assert int(slot_of_tile(owners, 0, at_the_end[3], counts)) == 2  # it has kept its place
+    assert collision_rate(HashedPart(None, owners, counts)) == 0.2
+    assert int(find_tile_slot(owners, 0, at_the_end[3], counts)) == 2  # it has kept its place
 
 
 # ------------------------------------------------------------------------------------ errors

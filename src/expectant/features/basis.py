@@ -1,4 +1,4 @@
-"""Dense features of vectors: the Fourier basis, and the observation itself."""
+"""Dense features of vectors: the Fourier basis and the scaled observation."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from expectant.core.verbs import encode
 from expectant.domains.external import LIMITS
 from expectant.features.bounds import known_bounds
 
-MOST = 10_000  # features; a linear model of so many holds 800 MB for every action
+LARGEST = 10_000  # a dense linear model of these takes 800 MB per action
 
 
 class FourierPart(NamedTuple):
-    """d cosines of m components.
+    """d cosines of m components with ``frequencies`` (d, m), times ``gains`` (d,).
 
-    ``low``, ``range`` (m,) are the bounds, ``frequencies`` (d, m) the whole half-waves along every
-    dimension, ``gains`` (d,) what every cosine is multiplied with. ``unit`` (m,) is scratch for the
-    components between 0 and 1.
+    ``low``, ``range`` (m,) are the bounds; ``unit`` (m,) is scratch for components in [0, 1].
     """
 
     low: np.ndarray
@@ -52,11 +50,11 @@ def _(features, observation, action, state):
 
 
 class Fourier(Features):
-    """cos(π c·x) for all whole c up to ``order`` in every dimension (Konidaris et al. 2011).
+    """cos(π c·x) for all integer vectors c up to ``order`` (Konidaris et al. 2011).
 
-    x is the observation, scaled so that its ``bounds`` (None: the domain's own) are 0 and 1, and
-    taken to be at the bound where it lies beyond. Feature 0 is the constant 1. ``scaled`` divides
-    every feature by √‖c‖, which has the effect of their step sizes α / ‖c‖.
+    x is the observation, scaled from its ``bounds`` (None: the domain's) to [0, 1] and clipped.
+    Feature 0 is the constant 1. ``scaled`` divides every feature by √‖c‖, which is equivalent to
+    their step sizes α / ‖c‖.
     """
 
     order: int = parameter(whole(1), meaning="the highest frequency in every dimension")
@@ -66,9 +64,9 @@ class Fourier(Features):
     def shape(self, domain: Domain) -> Shape:
         dimensions = len(known_bounds("Fourier", domain, self.bounds))
         size = (self.order + 1) ** dimensions
-        if size > MOST:
+        if size > LARGEST:
             raise ValueError(
-                f"Fourier: order must leave at most {MOST:,} features, got order={self.order}, "
+                f"Fourier: order must leave at most {LARGEST:,} features, got order={self.order}, "
                 f"which makes {size:,} in {dimensions} dimensions"
             )
         return Shape(size, size, weighted=True, bias=0)
@@ -89,7 +87,7 @@ class Fourier(Features):
 
 
 class IdentityPart(NamedTuple):
-    """``middle``, ``half`` (m,): where the components lie, and half of how far they reach."""
+    """``middle`` and ``half`` (m,) are the centres and half the widths of the bounds."""
 
     middle: np.ndarray
     half: np.ndarray
@@ -106,10 +104,9 @@ def _(features, observation, action, state):
 
 
 class Identity(Features):
-    """The components of an observation, scaled so that their ``bounds`` are −1 and 1, and a one.
+    """The observation, scaled from its ``bounds`` (None: the domain's) to [−1, 1] and clipped.
 
-    ``bounds`` are the domain's own if none are given. What lies beyond is taken to be at the bound.
-    The one, a feature that is always on, is the last.
+    The last feature is the constant 1.
     """
 
     bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)

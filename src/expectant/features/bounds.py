@@ -20,6 +20,9 @@ from expectant.domains.external import ExternalPart, GymSource
 from expectant.domains.gym import Gym
 
 Bounds = tuple[tuple[float, float], ...]
+UNBOUNDED = 1e30  # environments without bounds often report the largest float
+MAX_STEPS = 10_000  # of an episode without a step limit
+MARGIN = 0.1  # of the observed range
 
 
 def known_bounds(
@@ -28,23 +31,23 @@ def known_bounds(
     given: Sequence[tuple[float, float]] | None,
     dimensions: Sequence[int] | None = None,
 ) -> Bounds:
-    """The bounds that were given, or else the domain's own; an error if they cannot be used.
+    """Return the ``given`` bounds or else the domain's, of all or some ``dimensions``.
 
-    If only some ``dimensions`` are asked for, the others need not be finite.
+    Raise ValueError if they are missing, infinite or of the wrong number.
     """
-    own, name = domain.bounds, type(domain).__name__
-    if given is None and own is None:
+    native, name = domain.bounds, type(domain).__name__
+    if given is None and native is None:
         raise ValueError(
             f"{owner}: needs a domain with bounds, {name} has none: give bounds=, "
             "a (low, high) for every component of its observations"
         )
-    components = 1 if domain.states is not None else None if own is None else len(own)
+    components = 1 if domain.states is not None else None if native is None else len(native)
     if given is not None and components not in (None, len(given)):
         raise ValueError(
             f"{owner}: bounds must have one (low, high) for each of the {components} components "
             f"of the observations of {name}, got {len(given)}"
         )
-    bounds = tuple((float(low), float(high)) for low, high in given or own or ())
+    bounds = tuple((float(low), float(high)) for low, high in given or native or ())
     for dimension in range(len(bounds)) if dimensions is None else dimensions:
         if dimension >= len(bounds):
             raise ValueError(
@@ -56,47 +59,39 @@ def known_bounds(
             raise ValueError(
                 f"{owner}: dimension {dimension} of {name} has bounds ({low:g}, {high:g}), which "
                 "must be finite with low < high: give bounds= for all dimensions, such as those "
-                "that ex.features.bounds_of finds by acting at random"
+                "that ex.features.bounds_of estimates"
             )
     return bounds if dimensions is None else tuple(bounds[dimension] for dimension in dimensions)
-
-
-ENDLESS = 1e30  # environments that have no bounds often say the largest number there is
-LONGEST = 10_000  # steps of an episode that does not end by itself
-OWNER = "bounds_of"
-MARGIN = 0.1  # of the observed range
 
 
 def bounds_of(
     environment: Domain | GymSource, episodes: int = 20, *, margin: float = MARGIN, seed: int = 0
 ) -> list[tuple[float, float]]:
-    """(low, high) of every component of an environment's observations, for ``bounds=``.
+    """Return (low, high) of every component of an environment's observations, for ``bounds=``.
 
-    ``environment`` is a domain, or whatever ``ex.Gym`` takes. Bounds that it has are left as they
-    are. Components without any get those of what was seen in so many ``episodes`` of acting at
-    random, and on both sides a share of that range, the ``margin``, more; a line says which. An
-    agent that learns may get further: what lies beyond is then taken to be at the bound.
+    ``environment`` is a domain, or anything that ``ex.Gym`` takes. Components without bounds get
+    the range observed in ``episodes`` of random play, extended by the fraction ``margin`` on both
+    sides, and are printed. A learning agent may get further; its observations are then clipped.
     """
-    whole(1).check(OWNER, "episodes", episodes)
-    at_least(0.0).check(OWNER, "margin", margin)
-    SEED.check(OWNER, "seed", seed)
+    owner = "bounds_of"
+    whole(1).check(owner, "episodes", episodes)
+    at_least(0.0).check(owner, "margin", margin)
+    SEED.check(owner, "seed", seed)
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     name = repr(domain) if isinstance(domain, Gym) else type(domain).__name__
-    own = domain.bounds
-    if own is None:
-        raise ValueError(f"{OWNER}: {name} has no vectors for observations, but numbered states")
-    endless = [n for n, ends in enumerate(own) if not is_bounded(*ends)]
-    if not endless:
-        return [(float(low), float(high)) for low, high in own]
-    found = widen_bounds(domain, play_at_random(domain, episodes, seed), margin)
-    shown = ", ".join(f"{n}: {found[n][0]:.3g} to {found[n][1]:.3g}" for n in endless)
-    plural = "s" if len(endless) > 1 else ""
+    if domain.bounds is None:
+        raise ValueError(f"{owner}: {name} has no vectors for observations, but numbered states")
+    unbounded = [n for n, limits in enumerate(domain.bounds) if not is_bounded(*limits)]
+    if not unbounded:
+        return [(float(low), float(high)) for low, high in domain.bounds]
+    bounds = widen_bounds(domain, play_at_random(domain, episodes, seed), margin)
+    ranges = ", ".join(f"{n}: {bounds[n][0]:.3g} to {bounds[n][1]:.3g}" for n in unbounded)
     print(
-        f"{OWNER}: component{plural} without bounds in {name}, estimated from {episodes} episodes "
-        f"of acting at random: {shown}",
+        f"{owner}: component{'s' if len(unbounded) > 1 else ''} without bounds in {name}, "
+        f"estimated from {episodes} episodes of acting at random: {ranges}",
         file=sys.stderr,
     )
-    return found
+    return bounds
 
 
 @dataclass
@@ -112,12 +107,12 @@ class RandomPlay:
     high: np.ndarray | None = None
     integral: bool = True
 
-    def look(self, seen: np.ndarray) -> None:
+    def observe(self, observation: np.ndarray) -> None:
         if self.low is None or self.high is None:
-            self.low, self.high = seen.astype(float), seen.astype(float)
-        np.minimum(self.low, seen, out=self.low)
-        np.maximum(self.high, seen, out=self.high)
-        self.integral = self.integral and bool((seen % 1 == 0).all())
+            self.low, self.high = observation.astype(float), observation.astype(float)
+        np.minimum(self.low, observation, out=self.low)
+        np.maximum(self.high, observation, out=self.high)
+        self.integral = self.integral and bool((observation % 1 == 0).all())
 
 
 def play_at_random(
@@ -125,38 +120,37 @@ def play_at_random(
     episodes: int,
     seed: int = 0,
     play: RandomPlay | None = None,
-    heed: Callable[[], None] = lambda: None,
+    check_time: Callable[[], None] = lambda: None,
 ) -> RandomPlay:
-    """Act at random for some episodes, adding to ``play``; ``heed`` may raise after any step."""
+    """Act at random, adding to ``play``; ``check_time`` is called after every step."""
     play = play or RandomPlay()
     rng = generator(seed, 0)
     part: Any = domain.build(rng)
-    limit = domain.step_limit or LONGEST
-    outside = isinstance(part, ExternalPart)
-    made: Any = closing(domain.make_env(seed, 0)) if outside else nullcontext()
-    with made as world:
+    external = isinstance(part, ExternalPart)
+    context: Any = closing(domain.make_env(seed, 0)) if external else nullcontext()
+    with context as env:
         for episode in range(episodes):
-            if outside:
-                world.reset(part.received)
-                check_finite(part.received, world)
+            if external:
+                env.reset(part.received)
+                check_finite(part.received, env)
             else:
                 verbs.reset(part, episode, rng)
-            play.look(part.received if outside else verbs.observation(part))
+            play.observe(part.received if external else verbs.observation(part))
             total, length, over = 0.0, 0, False
-            while not over and length < limit:
+            while not over and length < (domain.step_limit or MAX_STEPS):
                 action = int(rng.integers(domain.actions))
-                if outside:
-                    reward, terminated, truncated = world.step(action, part.received)
-                    check_finite(part.received, world)
+                if external:
+                    reward, terminated, truncated = env.step(action, part.received)
+                    check_finite(part.received, env)
                     over = terminated or truncated
-                    play.look(part.received)
+                    play.observe(part.received)
                 else:
                     reward, alive = verbs.step(part, action, rng)
                     over = alive == 0.0 or verbs.truncated(part)
                     if not over:
-                        play.look(verbs.observation(part))
+                        play.observe(verbs.observation(part))
                 total, length = total + reward, length + 1
-                heed()
+                check_time()
             play.returns.append(total)
             play.lengths.append(length)
     return play
@@ -165,28 +159,28 @@ def play_at_random(
 def widen_bounds(
     domain: Domain, play: RandomPlay, margin: float = MARGIN
 ) -> list[tuple[float, float]]:
-    """The domain's own bounds; where it has none, the observed range and a ``margin``."""
+    """Return the domain's bounds; where it has none, the observed range plus a ``margin``."""
     assert play.low is not None
     assert play.high is not None
-    found = []
+    bounds = []
     for n, (low, high) in enumerate(domain.bounds or ()):
         if is_bounded(low, high) and low < high:
-            found.append((float(low), float(high)))
+            bounds.append((float(low), float(high)))
             continue
         spread = play.high[n] - play.low[n]
-        room = margin * spread if spread > 0 else 1.0
-        found.append((float(play.low[n] - room), float(play.high[n] + room)))
-    return found
+        extra = margin * spread if spread > 0 else 1.0
+        bounds.append((float(play.low[n] - extra), float(play.high[n] + extra)))
+    return bounds
 
 
 def is_bounded(low: float, high: float) -> bool:
-    return max(-low, high) < ENDLESS
+    return max(-low, high) < UNBOUNDED
 
 
-def check_finite(seen: np.ndarray, world: ExternalEnv) -> None:
-    """Refuse an observation of an environment that is not a number."""
-    if not np.isfinite(seen).all():
+def check_finite(observation: np.ndarray, env: ExternalEnv) -> None:
+    """Refuse observations with NaN or infinity."""
+    if not np.isfinite(observation).all():
         raise EnvError(
-            f"observation: must be finite numbers, got {seen}, in run {world.run}, episode "
-            f"{world.episode}, step {world.steps_taken} of {world.env}"
+            f"observation: must be finite numbers, got {observation}, in run {env.run}, episode "
+            f"{env.episode}, step {env.steps_taken} of {env.env}"
         )

@@ -1,4 +1,4 @@
-"""Feature maps of whole numbers: one-hot, random binary, interpolated and categorical."""
+"""Features of discrete observations: one-hot, random binary, interpolated and categorical."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from expectant.features.tiles import LARGEST, wholes
 
 
 class TablePart(NamedTuple):
-    """``active`` (S, k): the ones of every state's vector."""
+    """``active`` (S, k) are the ones of every state's vector."""
 
     active: np.ndarray
 
@@ -38,8 +38,8 @@ def _(features, states, table, state):
     table.state_indices[:] = np.arange(states)
 
 
-def numbered_states(domain: Domain, owner: str) -> int:
-    """How many states a domain numbers; an error where observations are not numbers."""
+def require_states(domain: Domain, owner: str) -> int:
+    """Return the number of states of a domain; raise ValueError if its states are vectors."""
     if domain.states is None:
         raise ValueError(
             f"{owner}: needs a domain with numbered states, {type(domain).__name__} has none"
@@ -51,18 +51,18 @@ class OneHot(Features):
     """One feature per state: the tabular case."""
 
     def shape(self, domain: Domain) -> Shape:
-        return Shape(numbered_states(domain, "OneHot"), 1)
+        return Shape(require_states(domain, "OneHot"), 1)
 
     def build(self, domain: Domain, rng: np.random.Generator) -> TablePart:
-        states = numbered_states(domain, "OneHot")
+        states = require_states(domain, "OneHot")
         claim(8 * states)
         return TablePart(np.arange(states, dtype=np.int64).reshape(states, 1))
 
 
 class RandomBinary(Features):
-    """``active`` ones among ``size`` bits for every state, drawn without replacement, per run.
+    """``active`` random ones among ``size`` bits for every state.
 
-    With a number for ``draw`` all runs have the same vectors, drawn from that number.
+    They are drawn anew for every run, or for all runs alike with the seed ``draw``.
     """
 
     size: int = parameter(whole(1), meaning="length of the feature vectors")
@@ -77,13 +77,13 @@ class RandomBinary(Features):
             )
 
     def shape(self, domain: Domain) -> Shape:
-        numbered_states(domain, "RandomBinary")
+        require_states(domain, "RandomBinary")
         return Shape(self.size, self.active)
 
     def build(self, domain: Domain, rng: np.random.Generator) -> TablePart:
-        states = numbered_states(domain, "RandomBinary")
+        states = require_states(domain, "RandomBinary")
         rng = rng if self.draw is None else generator(self.draw, 0)
-        claim(2 * 8 * states * self.active)  # vectors one by one, then the table
+        claim(2 * 8 * states * self.active)  # the list and the table
         rows = np.array([rng.choice(self.size, self.active, False) for _ in range(states)])
         return TablePart(np.sort(rows, axis=1))
 
@@ -91,19 +91,19 @@ class RandomBinary(Features):
 def feature_table(
     context: BuildContext, owner: str = "an exact model"
 ) -> BinaryTable | WeightedTable:
-    """The feature vectors of all states, in the order of their numbers."""
+    """Return the feature vectors of all states in order."""
     if context.shape.remembers:
         raise ValueError(
             f"{owner}: needs features of the present state alone, these remember earlier ones"
         )
-    states = numbered_states(context.domain, owner)
+    states = require_states(context.domain, owner)
     table = empty_table(context.shape, states)
     encode_all(context.features_part, states, table, empty_state(context.shape))
     return table
 
 
 class InterpolatedPart(NamedTuple):
-    """``lower`` (S,) is the knot below every state, ``shares`` (S,) how near it is to the next."""
+    """``lower`` (S,) is the knot below every state, ``shares`` (S,) the weight of the next one."""
 
     lower: np.ndarray
     shares: np.ndarray
@@ -117,39 +117,32 @@ def _(features, observation, action, state):
 
 
 class Interpolated(Features):
-    """``size`` features at evenly spaced states, from the first to the last; others share two.
+    """Linear interpolation between ``size`` evenly spaced states, from the first to the last.
 
-    A state between two knots has them in proportion to how near it is to each, so that every
-    function that is linear in the number of the state is linear in the features. On
-    ``BoyanChain(length=13)`` four of them are Boyan's own.
+    Functions that are linear in the state's number are linear in these features. On
+    ``BoyanChain(length=13)`` four of them are Boyan's.
     """
 
     size: int = parameter(whole(2), meaning="length of the feature vectors")
 
-    def validate_for(self, domain: Domain) -> int:
-        """How many states the domain has; an error where they are too few."""
-        states = numbered_states(domain, "Interpolated")
+    def shape(self, domain: Domain) -> Shape:
+        states = require_states(domain, "Interpolated")
         if states < self.size:
             raise ValueError(
                 f"Interpolated: size must be at most the {states} states of the domain, "
                 f"got {self.size}"
             )
-        return states
-
-    def shape(self, domain: Domain) -> Shape:
-        self.validate_for(domain)
         return Shape(self.size, 2, weighted=True)
 
     def build(self, domain: Domain, rng: np.random.Generator) -> InterpolatedPart:
-        states = self.validate_for(domain)
+        states = require_states(domain, "Interpolated")
         positions = np.arange(states) * (self.size - 1) / (states - 1)
         lower = np.minimum(positions.astype(np.int64), self.size - 2)
         return InterpolatedPart(lower, positions - lower)
 
 
 class CategoriesPart(NamedTuple):
-    """Component n is one of ``counts`` (m,) whole numbers from ``low`` (m,) on; its features begin
-    at ``starts`` (m,)."""
+    """Component n has ``counts[n]`` values from ``low[n]`` on, and features from ``starts[n]``."""
 
     low: np.ndarray
     counts: np.ndarray
@@ -157,8 +150,7 @@ class CategoriesPart(NamedTuple):
 
 
 class DigitsPart(NamedTuple):
-    """The components are the digits of a state's number: those of ``strides`` (m,), each below its
-    ``counts`` (m,); the features of each begin at ``starts`` (m,)."""
+    """Digit n of a state's number has ``counts[n]`` values, and features from ``starts[n]`` on."""
 
     strides: np.ndarray
     counts: np.ndarray
@@ -168,10 +160,10 @@ class DigitsPart(NamedTuple):
 @encode.register(CategoriesPart)
 def _(features, observation, action, state):
     for n in range(features.counts.shape[0]):
-        place = math.floor(float(observation[n]) - features.low[n] + 0.5)
+        value = math.floor(float(observation[n]) - features.low[n] + 0.5)
         last = features.counts[n] - 1
-        place = 0 if place < 0 else last if place > last else int(place)
-        state.active[n] = features.starts[n] + place
+        value = 0 if value < 0 else last if value > last else int(value)
+        state.active[n] = features.starts[n] + value
 
 
 @encode.register(DigitsPart)
@@ -182,13 +174,12 @@ def _(features, observation, action, state):
 
 
 class Categorical(Features):
-    """A feature for every value of every component of an observation: a sum of one-hot vectors.
+    """One feature for every value of every component of an observation.
 
-    Vectors of whole numbers (such as a grid of cells seen, with ``ex.Gym(..., numbered=False)``)
-    are read component by component, from the low to the high of the domain's bounds. A number of a
-    state is taken apart into digits, below ``counts``, the last of which changes fastest: 500
-    states of a taxi are ``counts=(5, 5, 5, 4)``. Environments whose observations are several whole
-    numbers say so themselves. What is out of range counts as the nearest value.
+    Components of vectors of whole numbers (such as ``ex.Gym(..., numbered=False)``) range over the
+    domain's bounds; values beyond count as the nearest. The number of a state is split into digits,
+    each below its entry of ``counts``, the last changing fastest: the 500 states of a taxi are
+    ``counts=(5, 5, 5, 4)``. None: those of the environment.
     """
 
     counts: Sequence[int] | None = parameter(or_none(wholes(1)), default=None)
@@ -210,7 +201,7 @@ class Categorical(Features):
         return DigitsPart(np.array(strides, np.int64), np.array(counts, np.int64), starts)
 
     def _counts(self, domain: Domain) -> tuple[int, ...]:
-        """How many values every component has."""
+        """Return the number of values of every component."""
         if domain.states is None:
             return self._counts_of_vectors(domain)
         counts = self.counts or domain.counts

@@ -1,7 +1,7 @@
-"""Feature maps made of other maps: the last few observations, fading traces, two side by side.
+"""Features around other features: the last few observations, fading traces, two maps joined.
 
-Those that remember have the memory as a part of the state, s' = u(s, a, o). An episode begins with
-an empty memory: the loop says so by the action −1.
+Memory is part of the state, s' = u(s, a, o); the action −1 marks the start of an episode, where
+memory is empty.
 """
 
 from __future__ import annotations
@@ -13,29 +13,18 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import zeros
-from expectant.core.rules import Rule, between, flag, whole
+from expectant.core.rules import between, flag, instance_of, whole
 from expectant.core.vectors import Binary, Weighted, empty_state
 from expectant.core.verbs import encode, function, index, put, size, value
 
-
-def _features(value: object) -> Features:
-    if not isinstance(value, Features):
-        raise TypeError
-    return value
-
-
-BASE = Rule("a feature map, such as OneHot()", _features)
-
-
-# ------------------------------------------------------------------------------- the last few
+BASE = instance_of(Features, "a feature map, such as OneHot()")
 
 
 class HistoryPart(NamedTuple):
-    """The last n observations, each with the action that led to it.
+    """``active``, ``values`` (n, e) are the e entries of the last n steps, the present one first.
 
-    ``base`` encodes the present one into ``present``. ``active``, ``values`` (n, e) are the e
-    entries of every step, the present one first; ``features`` is how many features a step has,
-    and the first ``observed`` of them are the base's own, the others, if any, the actions.
+    ``base`` encodes into ``present``. A step has ``features`` features: ``observed`` of the base,
+    then one per action, if actions are remembered.
     """
 
     base: object
@@ -47,8 +36,8 @@ class HistoryPart(NamedTuple):
 
 
 @function
-def grow_older(active, values):
-    """Move every remembered step one step back; the last is dropped."""
+def shift_steps(active, values):
+    """Move every remembered step back by one; the last is dropped."""
     for step in range(values.shape[0] - 1, 0, -1):
         for n in range(values.shape[1]):
             active[step, n] = active[step - 1, n]
@@ -61,7 +50,7 @@ def _(features, observation, action, state):
     if action < 0:
         values[:] = 0.0
     else:
-        grow_older(active, values)
+        shift_steps(active, values)
     encode(features.base, observation, action, present)
     entries = size(present)
     for n in range(entries):
@@ -70,19 +59,18 @@ def _(features, observation, action, state):
     if entries < values.shape[1]:  # actions are remembered too
         active[0, entries] = features.observed + (action if action >= 0 else 0)
         values[0, entries] = 1.0 if action >= 0 else 0.0
-    place = 0
+    entry = 0
     for step in range(values.shape[0]):
         for n in range(values.shape[1]):
-            state.active[place] = step * features.features + active[step, n]
-            state.values[place] = values[step, n]
-            place += 1
+            state.active[entry] = step * features.features + active[step, n]
+            state.values[entry] = values[step, n]
+            entry += 1
 
 
 class History(Features):
-    """The features of the last ``steps`` observations side by side, the present one first.
+    """The features of the last ``steps`` observations, the present one first.
 
-    ``actions`` adds to each step which action led to it. What would be from before the episode
-    began is empty: all its features are zero.
+    ``actions`` adds the action that led to each. Steps before the episode are zero.
     """
 
     base: Features = parameter(BASE, meaning="the features of one observation")
@@ -112,15 +100,12 @@ class History(Features):
         )
 
     def _features(self, domain: Domain) -> int:
-        """How many features a step has."""
+        """Return the number of features of a step."""
         return self.base.shape(domain).size + (domain.actions if self.actions else 0)
 
 
-# ------------------------------------------------------------------------------ fading traces
-
-
 class TracesPart(NamedTuple):
-    """``base`` encodes the observation into ``present``; ``traces`` (d,) fade by ``decay``."""
+    """``base`` encodes into ``present``; ``traces`` (d,) fade by ``decay``."""
 
     base: object
     present: Binary | Weighted
@@ -146,10 +131,9 @@ def _(features, observation, action, state):
 
 
 class Traces(Features):
-    """The features of the present observation x, and a fading trace z of all since the start.
+    """The features x of the present observation and their traces z since the episode began.
 
-    z ← ``decay`` · z + (1 − ``decay``) · x, from z = 0 before the episode began: a mean of all the
-    vectors so far, the older the less.
+    z ← ``decay`` · z + (1 − ``decay``) · x, from z = 0.
     """
 
     base: Features = parameter(BASE, meaning="the features of one observation")
@@ -157,9 +141,7 @@ class Traces(Features):
 
     def validate(self) -> None:
         if self.decay == 1.0:
-            raise ValueError(
-                "Traces: decay must be less than 1, got 1.0: nothing would be taken in"
-            )
+            raise ValueError("Traces: decay must be less than 1, got 1.0")
 
     def shape(self, domain: Domain) -> Shape:
         base = self.base.shape(domain)
@@ -178,8 +160,7 @@ class Traces(Features):
 
 
 class JoinedPart(NamedTuple):
-    """``first`` and ``second`` encode into ``left`` and ``right``, whose features come after the
-    ``offset`` features of the first."""
+    """``first`` encodes into ``left``, ``second`` into ``right``, with features from ``offset``."""
 
     first: object
     second: object
@@ -201,10 +182,10 @@ def _(features, observation, action, state):
 
 
 class Joined(Features):
-    """The features of two maps side by side; one of them may be joined again.
+    """The features of two maps side by side.
 
-    ``Joined(ex.Tiles(8, 8, dimensions=(0, 1)), ex.Tiles(8, 8, dimensions=(2, 3)))`` has tiles for
-    two pairs of dimensions where tiles of all four would be too many.
+    ``Joined(ex.Tiles(8, 8, dimensions=(0, 1)), ex.Tiles(8, 8, dimensions=(2, 3)))`` tiles two pairs
+    of dimensions where tiles of all four would be too many.
     """
 
     first: Features = parameter(BASE, meaning="the map whose features come first")

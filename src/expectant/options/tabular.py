@@ -13,7 +13,7 @@ from expectant.core.interfaces import BuildContext, Domain, Option
 from expectant.core.rules import Rule, between, flag, number, whole
 from expectant.core.verbs import policy_of, state_index, stop_of
 from expectant.exact.options import solve_subtask
-from expectant.features.discrete import numbered_states
+from expectant.features.discrete import require_states
 
 
 class TableOptionsPart(NamedTuple):
@@ -99,7 +99,7 @@ class TableOption(Option):
     def build_together(
         cls, options: Sequence[TableOption], context: BuildContext
     ) -> TableOptionsPart:
-        states = numbered_states(context.domain, cls.__name__)
+        states = require_states(context.domain, cls.__name__)
         if type(context.domain_part) not in state_index.implementations:
             raise ValueError(
                 "TableOption: needs a domain that numbers its states (verb 'state_index'), "
@@ -135,7 +135,7 @@ class OneStep(Option):
         return self.action
 
     def build(self, context: BuildContext) -> TableOptionsPart:
-        states = numbered_states(context.domain, "OneStep")
+        states = require_states(context.domain, "OneStep")
         return TableOption((self.action,) * states, (1.0,) * states).build(context)
 
 
