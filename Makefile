@@ -61,7 +61,7 @@ reproduce: $(INSTALLED)
 # the site, in build/docs; after it is set up no network is needed
 docs: $(READY)
 	$(PIP) $(LOCK) --group docs
-	$(BIN)/python docs/site/gather.py build/site
+	$(BIN)/python docs/site/gather_pages.py build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going build/site build/docs
 	@echo "open build/docs/index.html"
 

@@ -31,7 +31,7 @@ def context(name: str) -> Any:
 
 
 def test_every_page_has_its_place_in_the_site():
-    gather = context("gather")
+    gather = context("gather_pages")
     parts = gather.arrangement()
     assert list(parts) == ["Tutorials", "How-to", "Explanation", "Reference"]
     listed = [page for rows in parts.values() for _, page, _ in rows]
@@ -62,7 +62,7 @@ def test_a_tutorial_and_its_notebook_say_the_same(page):
     tutorials = context("tutorials")
     notebook = json.loads(page.with_suffix(".ipynb").read_text())
     cells = [(cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
-    assert cells == tutorials.cells_of(page.read_text())
-    assert tutorials.with_outputs(page.read_text(), notebook) == page.read_text()
+    assert cells == tutorials.split_cells(page.read_text())
+    assert tutorials.fill_outputs(page.read_text(), notebook) == page.read_text()
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
     assert any("image/png" in output.get("data", {}) for output in outputs), "no picture"

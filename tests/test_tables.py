@@ -15,13 +15,13 @@ from expectant.experiments.grid import settings_of
 from expectant.experiments.study import packaged, read_study, the_paper
 from expectant.experiments.trials import Trial
 
-tables = context("tables")
+tables = context("fill_tables")
 
 
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_table_is_the_one_that_is_stored(page):
     text = page.read_text("utf-8")
-    assert tables.fill_page(text) == text, "python docs/site/tables.py writes it again"
+    assert tables.fill_page(text) == text, "python docs/site/fill_tables.py writes it again"
 
 
 # ----------------------------------------------------------------------- what pages say of the results

@@ -1,4 +1,4 @@
-"""The reference, made from the code: parts with their parameters, functions, verbs, commands."""
+"""Generate the reference from the code: components with parameters, functions, verbs, commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CONTENTS = list(_contents())
 
 
 def pages() -> dict[str, str]:
-    """All pages of the reference by their names."""
+    """Return all pages of the reference by name."""
     made = {_file(group): parts_page(group) for group in GROUPS}
     made["python.md"] = names_page(expectant, "Functions and results", "ex")
     for name, title in MODULES.items():
@@ -65,13 +65,8 @@ def pages() -> dict[str, str]:
 
 
 def parts_page(group: str) -> str:
-    """Every config of a group."""
-    out = [
-        f"# {_title(group)}",
-        "",
-        f"The same as `expectant show NAME` tells of {group}.",
-        "",
-    ]
+    """Return the page of all components of a group."""
+    out = [f"# {_title(group)}", "", "`expectant show NAME` prints the same.", ""]
     for entry in catalogue():
         if entry["group"] != group:
             continue
@@ -97,7 +92,7 @@ def _value(value: Any) -> str:
 
 
 def names_page(module: Any, title: str, prefix: str) -> str:
-    """The functions and classes of a module; components and verbs have pages of their own."""
+    """Return the page of a module; components and verbs have pages of their own."""
     out = [f"# {title}", "", prose(module.__doc__ or ""), ""]
     listed = getattr(module, "__all__", None) or [key for key in vars(module) if key[0] != "_"]
     for name in listed:
@@ -112,7 +107,7 @@ def names_page(module: Any, title: str, prefix: str) -> str:
 
 
 def commands_page() -> str:
-    """The command line as it tells about itself."""
+    """Return the page of all commands."""
     from typer.main import get_command
 
     from expectant.cli import app
@@ -141,7 +136,7 @@ def _default(parameter: Any) -> str:
 
 
 def section(name: str, thing: Any) -> list[str]:
-    """A heading, the signature and the docstring of something, and of its public methods."""
+    """Return heading, signature and docstring of a function or class, and of its methods."""
     out = [f"## {name}", "", "```python", signature(name, thing), "```", ""]
     text = (inspect.getdoc(thing) or "").partition(PARAMETERS_HEADING)[0]
     out += [prose(text), ""]
@@ -153,14 +148,14 @@ def section(name: str, thing: Any) -> list[str]:
 
 
 def methods(thing: Any) -> Iterator[tuple[str, Any]]:
-    """The public methods and properties that a class defines itself."""
+    """Yield the public methods and properties that a class defines itself."""
     for key, method in vars(thing).items() if isinstance(thing, type) else ():
         if key[0] != "_" and (callable(method) or isinstance(method, property | classmethod)):
             yield key, method
 
 
 def signature(name: str, thing: Any) -> str:
-    """How something is called; without types, which the code has."""
+    """Return the signature without types."""
     if isinstance(thing, property):
         return name
     thing = getattr(thing, "__func__", thing)
@@ -185,7 +180,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A docstring as Markdown: literals, examples, and headings with an indented text."""
+    """Convert a docstring to Markdown: literals, examples, terms with an indented text."""
     text = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", inspect.cleandoc(text))
     text = re.sub(r"``([^`]*)``", r"`\1`", text).replace("::\n", ":\n")
     return "\n\n".join(_paragraph(part) for part in re.split(r"\n\s*\n", text))
@@ -203,7 +198,7 @@ def _paragraph(text: str) -> str:
 
 
 def _terms(lines: Iterable[str]) -> Iterator[str]:
-    """Lines, with those that head an indented text set apart from it."""
+    """Yield paragraphs; a line above an indented text becomes bold."""
     found: list[str] = []
     inside = False
     for line in lines:
@@ -211,19 +206,19 @@ def _terms(lines: Iterable[str]) -> Iterator[str]:
         if indented and not inside and found:
             *before, head = found
             if before:
-                yield _escaped(" ".join(before))
+                yield _escape(" ".join(before))
             found = [f"**{head.strip()}**:"]
         elif not indented and inside:
-            yield _escaped(" ".join(found))
+            yield _escape(" ".join(found))
             found = []
         inside = indented
         found.append(line.strip())
     if found:
-        yield _escaped(" ".join(found))
+        yield _escape(" ".join(found))
 
 
-def _escaped(text: str) -> str:
-    """Outside literals nothing is a tag, nor an emphasis that was not meant."""
+def _escape(text: str) -> str:
+    """Escape tags and links outside literals."""
     parts = re.split(r"(`[^`]*`)", text)
     parts[::2] = [part.replace("<", "\\<").replace("[", "\\[") for part in parts[::2]]
     return "".join(parts)

@@ -1,9 +1,9 @@
-"""Tutorials: pages of Markdown whose code blocks are also a notebook with its outputs.
+"""Run the code of tutorials and write them as notebooks, too.
 
     python docs/site/tutorials.py [NAME …]
 
-runs the blocks of docs/tutorials/NAME.md and writes NAME.ipynb beside it, with what they print and
-draw. In the page a block of text after a block of code is what that prints.
+runs the blocks of docs/tutorials/NAME.md, writes NAME.ipynb beside it with what they print and
+draw, and puts the printed text into the page, as a block of text after the code.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)
 DOTS = 110  # per inch
 
 
-def cells_of(text: str) -> list[tuple[str, str]]:
-    """The page as ("markdown" or "code", text); what code prints is left out."""
-    found: list[tuple[str, str]] = []
+def split_cells(text: str) -> list[tuple[str, str]]:
+    """Return the page as ("markdown" or "code", text), without what code prints."""
+    cells: list[tuple[str, str]] = []
     position = 0
     for block in BLOCK.finditer(text):
         if block[1] not in ("python", "text"):
             continue
-        found.append(("markdown", text[position : block.start()]))
+        cells.append(("markdown", text[position : block.start()]))
         if block[1] == "python":
-            found.append(("code", block[2]))
-        elif not (found[-1][1].strip() == "" and len(found) > 1 and found[-2][0] == "code"):
-            found[-1] = ("markdown", text[position : block.end()])  # a text that nothing printed
+            cells.append(("code", block[2]))
+        elif not (cells[-1][1].strip() == "" and len(cells) > 1 and cells[-2][0] == "code"):
+            cells[-1] = ("markdown", text[position : block.end()])  # not printed by code
         position = block.end()
-    found.append(("markdown", text[position:]))
-    return [(kind, source.strip()) for kind, source in found if source.strip()]
+    cells.append(("markdown", text[position:]))
+    return [(kind, source.strip()) for kind, source in cells if source.strip()]
 
 
-def notebook_of(text: str) -> dict[str, Any]:
-    """The page as a notebook; its code is run in a folder that is thrown away."""
+def make_notebook(text: str) -> dict[str, Any]:
+    """Run the code of a page in a temporary folder and return the notebook."""
     module = types.ModuleType("tutorial")  # where classes say that they are from
     sys.modules[module.__name__] = module
     scope, cells, count = vars(module), [], 0
@@ -53,11 +53,11 @@ def notebook_of(text: str) -> dict[str, Any]:
         os.chdir(folder)
         sys.path.insert(0, folder)
         try:
-            for number, (kind, source) in enumerate(cells_of(text)):
+            for number, (kind, source) in enumerate(split_cells(text)):
                 cell: dict[str, Any] = {"cell_type": kind, "id": f"c{number}", "metadata": {}}
                 if kind == "code":
                     count += 1
-                    cell |= {"execution_count": count, "outputs": executed(source, scope)}
+                    cell |= {"execution_count": count, "outputs": run_cell(source, scope)}
                 cells.append({**cell, "source": source.splitlines(keepends=True)})
         finally:
             sys.path.remove(folder)
@@ -67,8 +67,8 @@ def notebook_of(text: str) -> dict[str, Any]:
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
-def executed(source: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run a cell as a notebook would: what it prints, and what its last expression shows."""
+def run_cell(source: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
+    """Run a cell and return its outputs: what it prints, and its last expression."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None
@@ -77,56 +77,50 @@ def executed(source: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
         if last is not None:
             expression = ast.Expression(last.value)
             value = eval(compile(expression, "tutorial", "eval", dont_inherit=True), scope)
-    found: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
     if printed.getvalue():
         lines = printed.getvalue().splitlines(keepends=True)
-        found.append({"output_type": "stream", "name": "stdout", "text": lines})
-    if value is not None:
-        data = shown(value)
-        found.append({"output_type": "display_data", "metadata": {}, "data": data})
-    return found
-
-
-def shown(value: Any) -> dict[str, Any]:
-    """A value as a notebook shows it: a picture if it is a figure, else its text."""
+        outputs.append({"output_type": "stream", "name": "stdout", "text": lines})
     if hasattr(value, "savefig"):
         file = io.BytesIO()
         value.savefig(file, format="png", dpi=DOTS, metadata={"Software": None})
-        return {"image/png": base64.b64encode(file.getvalue()).decode(), "text/plain": "a figure"}
-    return {"text/plain": repr(value)}
+        png = base64.b64encode(file.getvalue()).decode()
+        data = {"image/png": png, "text/plain": "a figure"}
+        outputs.append({"output_type": "display_data", "metadata": {}, "data": data})
+    elif value is not None:
+        data = {"text/plain": repr(value)}
+        outputs.append({"output_type": "display_data", "metadata": {}, "data": data})
+    return outputs
 
 
-def printed_by(notebook: dict[str, Any]) -> list[str]:
-    """What the code cells of a notebook print, or show as text."""
-    found = []
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if "text" in output:
-                found.append("".join(output["text"]))
-            elif "image/png" not in data:
-                found.append(data["text/plain"] + "\n")
-    return found
+def output_text(cell: dict[str, Any]) -> str:
+    """Return what a code cell prints, or shows as text."""
+    texts = []
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if "text" in output:
+            texts.append("".join(output["text"]))
+        elif "image/png" not in data:
+            texts.append(data["text/plain"] + "\n")
+    return "".join(texts)
 
 
-def with_outputs(text: str, notebook: dict[str, Any]) -> str:
-    """The page with blocks of text as its notebook has them."""
-    outputs = iter([cell for cell in notebook["cells"] if cell["cell_type"] == "code"])
-    out, position = [], 0
-    blocks = [block for block in BLOCK.finditer(text) if block[1] == "python"]
-    for block in blocks:
-        out.append(text[position : block.end()])
-        position = block.end()
-        after = re.compile(r"\n```text\n.*?^```\n", re.MULTILINE | re.DOTALL).match(text, position)
-        position = after.end() if after else position
-        said = "".join(printed_by({"cells": [next(outputs)]}))
-        if said:
-            out.append(f"\n```text\n{said.rstrip()}\n```\n")
-    return "".join([*out, text[position:]])
+def fill_outputs(text: str, notebook: dict[str, Any]) -> str:
+    """Return the page with the printed text of its notebook."""
+    cells = iter([cell for cell in notebook["cells"] if cell["cell_type"] == "code"])
+    parts, position = [], 0
+    after = re.compile(r"\n```text\n.*?^```\n", re.MULTILINE | re.DOTALL)
+    for block in [block for block in BLOCK.finditer(text) if block[1] == "python"]:
+        parts.append(text[position : block.end()])
+        old = after.match(text, block.end())
+        position = old.end() if old else block.end()
+        if printed := output_text(next(cells)):
+            parts.append(f"\n```text\n{printed.rstrip()}\n```\n")
+    return "".join([*parts, text[position:]])
 
 
 def stage(path: Path, folder: Path) -> None:
-    """The page for the site: with the pictures of its notebook, and the notebook to download."""
+    """Write the page for the site, with the pictures of its notebook, and the notebook."""
     notebook = json.loads(path.read_text())
     folder.mkdir(parents=True, exist_ok=True)
     (folder / path.name).write_bytes(path.read_bytes())
@@ -154,8 +148,8 @@ if __name__ == "__main__":
     names = sys.argv[1:] or sorted(path.stem for path in FOLDER.glob("*.md"))
     for name in names:
         page = FOLDER / f"{name}.md"
-        made = notebook_of(page.read_text())
-        page.write_text(with_outputs(page.read_text(), made))
-        text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+        notebook = make_notebook(page.read_text())
+        page.write_text(fill_outputs(page.read_text(), notebook))
+        text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
         page.with_suffix(".ipynb").write_text(text)
         print(page.with_suffix(".ipynb"))

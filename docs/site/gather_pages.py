@@ -1,9 +1,9 @@
-"""Gather what the site is built from: the pages as they are, and those made from the code.
+"""Gather the sources of the site: the pages, and the reference generated from the code.
 
-    python docs/site/gather.py FOLDER
+    python docs/site/gather_pages.py FOLDER
 
-The folder gets the layout of the repository, so that links between pages work there as they do
-in it. The arrangement is that of docs/index.md: each of its headings is a part of the site.
+The folder has the layout of the repository, so that links between pages work. Each heading of
+docs/index.md is a part of the site.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROW = re.compile(r"^\| \[([^\]]+)\]\(([^)]+)\) \| (.*?) \|", re.MULTILINE)
 
 
 def gather(folder: Path) -> None:
-    """Write everything; what was there is gone."""
+    """Write everything into an empty folder."""
     shutil.rmtree(folder, ignore_errors=True)
     for name in (*PAGES, *BESIDE):
         _copy(name, folder)
@@ -36,7 +36,7 @@ def gather(folder: Path) -> None:
     for notebook in sorted((ROOT / "docs/tutorials").glob("*.ipynb")):
         tutorials.stage(notebook, folder / "docs/tutorials")
     for page in folder.rglob("*.md"):
-        page.write_text(without_folders(page.read_text(), page.parent))
+        page.write_text(remove_folder_links(page.read_text(), page.parent))
     parts = arrangement()
     (folder / "docs/index.md").unlink()
     _write(folder / "index.md", front(parts))
@@ -45,8 +45,8 @@ def gather(folder: Path) -> None:
     shutil.copy(Path(__file__).with_name("site.css"), folder / "static")
 
 
-def without_folders(text: str, here: Path) -> str:
-    """A page without links to folders, which a site cannot show; the contents are its front."""
+def remove_folder_links(text: str, here: Path) -> str:
+    """Remove links to folders, which a site cannot show, and link the contents to its front."""
 
     def replace(found: re.Match[str]) -> str:
         return found[1] if (here / found[2]).is_dir() else found[0]
@@ -56,7 +56,7 @@ def without_folders(text: str, here: Path) -> str:
 
 
 def arrangement() -> dict[str, list[tuple[str, str, str]]]:
-    """The parts of the site: under every heading of the contents (name, page, what it answers)."""
+    """Return the parts of the site: (name, page, question it answers) by heading."""
     text = (ROOT / "docs/index.md").read_text()
     parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)[1:]
     found = {head: ROW.findall(body) for head, body in zip(parts[::2], parts[1::2], strict=True)}
@@ -65,10 +65,8 @@ def arrangement() -> dict[str, list[tuple[str, str, str]]]:
 
 
 def front(parts: dict[str, list[tuple[str, str, str]]]) -> str:
-    """The first page: what it is, the two commands, and all parts with their pages."""
-    readme = (ROOT / "README.md").read_text()
-    first = readme.split("\n## ")[0]
-    out = [first, ""]
+    """Return the first page: the start of the README, and all parts with their pages."""
+    out = [(ROOT / "README.md").read_text().split("\n## ")[0], ""]
     out += ["```{toctree}", ":hidden:", "", "Start <README>", "```", ""]
     out += ["**[Install and start](README.md)** · all pages are listed below", ""]
     for head, rows in parts.items():

@@ -1,24 +1,24 @@
-"""Fill the marked tables and sentences of the documentation from stored results.
+"""Fill the marked tables of the documentation from stored results.
 
-    python docs/site/tables.py
+    python docs/site/fill_tables.py
 
-Results are stored in docs/measured and docs/*.json (docs/site/collect.py and benchmarks store
-them). A table follows a comment that says what it shows, in one of three ways:
+Results are stored in docs/measured and docs/*.json by docs/site/store_results.py and benchmarks.
+A table follows a comment that says what it shows, in one of three ways:
 
     <!-- table: from=measured/examples:memory columns="features={key} | return={value:.2f}" -->
-    <!-- table: study=kudashkina-2021 figure=5b rows=interpretation columns=mean,drop -->
+    <!-- table: study=kudashkina-2021 figure=5b agent=lookahead rows=interpretation columns=mean -->
     <!-- table: parameters -->
 
-The first formats the entries of a stored list or mapping (``key`` and ``value`` of the latter);
-``where=agent=lookahead,sarsa`` selects some; with ``across`` and ``cell`` the values of one format
-become columns. See :class:`Cells` for the formats. The second shows metrics of a study. ``figure``,
-``panel``, ``interpretation`` and ``agent`` select results; ``rows`` are those of the four that
-distinguish rows; ``columns`` are metrics, "runs", "optimum" or "time" (µs a step), or one of the
-four, and then ``metric`` is the metric. "drop@2" is a metric at the second switch, "at:20" the
-mean curve after 20 episodes, "reaches:0.8" where it first reaches 0.8. ``digits`` are those after
-the point; ``times`` multiplies the cells. ``claims=STUDY`` lists claims, ``answers=STUDY figure=…
-[asking="…"]`` answers questions by panel, ``tuned=STUDY`` lists chosen settings. The third names
-one of :data:`TABLES`.
+1. Format the entries of a stored list or mapping (with ``key`` and ``value``), see :class:`Cells`.
+   ``where=agent=lookahead,sarsa`` selects entries; ``across`` and ``cell`` make columns of values.
+2. Show metrics of a study. ``figure``, ``panel``, ``interpretation`` and ``agent`` select results;
+   ``rows`` lists those of the four that distinguish rows; ``columns`` lists metrics, "runs",
+   "optimum" or "time" (µs a step), or one of the four, and then ``metric`` is the metric. "drop@2"
+   is a metric at the second switch, "at:20" the mean curve after 20 episodes, "reaches:0.8" where
+   it first reaches 0.8. ``digits`` are those after the point; ``times`` multiplies the cells.
+   ``claims=STUDY`` lists claims, ``answers=STUDY figure=… [asking="…"]`` answers questions by
+   panel, ``tuned=STUDY`` lists selected parameters.
+3. One of :data:`TABLES`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1]
 MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
-SENTENCE = re.compile(r"(<!-- sentence: ([^\n]*?) -->\n\n)(?:[^\n]+\n)*\n?")
+SENTENCE = re.compile(r"(<!-- sentence: verdicts -->\n\n)(?:[^\n]+\n)*\n?")
 PAPER = "measured/kudashkina-2021-claims"
 HUGE = 1e9  # numbers of diverged runs from here on
 PLACES = ("figure", "panel", "interpretation", "agent")
@@ -42,7 +42,6 @@ KEYS = {*PLACES, "study", "rows", "columns", "metric", "digits", "times"}
 RETURN = "return per episode"
 CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "time": "µs a step"}
 OUTCOMES = {"holds": "yes", "does not hold": "the reverse"}  # of questions; others as they are
-FIGURE_5 = tuple(range(10, 18))  # claims about figure 5
 STEPS = {"value_step": "α_w", "action_step": "α_q", "policy_step": "α_θ", "model_step": "α_m"}
 KINDS = ("holds", "equal", "does not hold", "unclear")
 
@@ -54,13 +53,10 @@ def read(name: str) -> Any:
     """Return a stored result, or an entry of it: "measured/joint:sets.0"; nothing stored: []."""
     file, _, path = name.partition(":")
     stored = DOCS / f"{file}.json"
-    found = json.loads(stored.read_text("utf-8")) if stored.exists() else []
+    content = json.loads(stored.read_text("utf-8")) if stored.exists() else []
     for key in filter(None, path.split(".")):
-        found = found[int(key) if isinstance(found, list) else key]
-    return found
-
-
-# ---------------------------------------------------------------------------------------- formats
+        content = content[int(key) if isinstance(content, list) else key]
+    return content
 
 
 class Cells(string.Formatter):
@@ -71,13 +67,13 @@ class Cells(string.Formatter):
     """
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        found = kwargs
+        value = kwargs
         for key in re.findall(r"[^\[\]]+", field_name):
             try:
-                found = found[int(key)] if isinstance(found, list) else found[key]
+                value = value[int(key)] if isinstance(value, list) else value[key]
             except (LookupError, TypeError):
                 return None, field_name
-        return found, field_name
+        return value, field_name
 
     def format_field(self, value: Any, spec: str) -> str:
         if spec.startswith("?"):
@@ -87,10 +83,10 @@ class Cells(string.Formatter):
             if spec and len(each) == 3:
                 return f"{each[0]} ({each[1]} to {each[2]})"
             return (" to " if spec else ", ").join(each)
-        return show_number(value, spec) if isinstance(value, float | int) else str(value or "–")
+        return format_number(value, spec) if isinstance(value, float | int) else str(value or "–")
 
 
-def show_number(value: float, spec: str) -> str:
+def format_number(value: float, spec: str) -> str:
     """Format a number; one that diverged by its order of magnitude."""
     if "~" in spec:
         sign, _, digits = spec.partition("~")
@@ -108,23 +104,21 @@ CELLS = Cells()
 
 def stored_table(asked: dict[str, str]) -> Table:
     """Format the entries of a stored list or mapping."""
-    found = read(asked["from"])
-    if isinstance(found, dict):
-        found = [
-            {"key": k, "value": v, **(v if isinstance(v, dict) else {})} for k, v in found.items()
+    rows = read(asked["from"])
+    if isinstance(rows, dict):
+        rows = [
+            {"key": k, "value": v, **(v if isinstance(v, dict) else {})} for k, v in rows.items()
         ]
     key, _, wanted = asked.get("where", "").partition("=")
     if key:
-        found = [
-            row for row in found if (str(row[key]) in wanted.split(",") if wanted else row[key])
-        ]
+        rows = [row for row in rows if (str(row[key]) in wanted.split(",") if wanted else row[key])]
     columns = [column.split("=", 1) for column in asked["columns"].split(" | ")]
-    lines = [[CELLS.format(form, **row) for _, form in columns] for row in found]
+    lines = [[CELLS.format(form, **row) for _, form in columns] for row in rows]
     heads = [head for head, _ in columns]
     if "across" not in asked:
         return heads, lines
     cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for line, row in zip(lines, found, strict=True):
+    for line, row in zip(lines, rows, strict=True):
         across = CELLS.format(asked["across"], **row)
         cells.setdefault(tuple(line), {})[across] = CELLS.format(asked["cell"], **row)
     return pivot(heads, cells, asked["order"].split(",") if "order" in asked else ())
@@ -138,9 +132,6 @@ def pivot(
     if not cells:
         raise ValueError(f"table: nothing is stored for {heads}")
     return [*heads, *names], [[*k, *(v.get(n, "–") for n in names)] for k, v in cells.items()]
-
-
-# ----------------------------------------------------------------------------- results of a study
 
 
 def study_table(asked: dict[str, str]) -> Table:
@@ -186,19 +177,16 @@ def _metric(entry: Row, name: str, asked: dict[str, str]) -> str:
         return f"{entry['runs']:,}"
     kind, point, where = name.partition(":")
     if point:
-        found = [{"at": _height, "reaches": _reached}[kind](entry["curve"], float(where))]
+        curve, x = entry["curve"], float(where)
+        numbers = [dict(curve)[x] if kind == "at" else _first_reach(curve, x)]
     else:
-        found = entry["metrics"].get(name) or [entry.get(name)]
-    scaled = [None if value is None else float(asked.get("times", 1)) * value for value in found]
-    known = scaled[:1] if None in scaled else scaled
-    return CELLS.format_field(known, f",.{asked.get('digits', 2)}f")
+        numbers = entry["metrics"].get(name) or [entry.get(name)]
+    scaled = [None if value is None else float(asked.get("times", 1)) * value for value in numbers]
+    complete = scaled[:1] if None in scaled else scaled
+    return CELLS.format_field(complete, f",.{asked.get('digits', 2)}f")
 
 
-def _height(curve: Sequence[tuple[float, float]], at: float) -> float | None:
-    return dict(curve)[at]
-
-
-def _reached(curve: Sequence[tuple[float, float | None]], level: float) -> float | None:
+def _first_reach(curve: Sequence[tuple[float, float | None]], level: float) -> float | None:
     """Return where a curve first reaches a level, interpolated between two points."""
     before: tuple[float, float] | None = None
     for x, y in curve:
@@ -246,9 +234,6 @@ def tuned_table(study: str) -> Table:
     return pivot(["steps chosen for"], cells)
 
 
-# ------------------------------------------------------------------------------- the paper's study
-
-
 def verdict_counts() -> Table:
     """Count the verdicts under each interpretation."""
     counts: dict[str, Counter[str]] = {
@@ -262,28 +247,6 @@ def verdict_counts() -> Table:
         [f"`{name}`", str(many.total()), ", ".join(f"{many[kind]} {kind}" for kind in KINDS)]
         for name, many in counts.items()
     ]
-
-
-def differences() -> Table:
-    """Show how each change of an interpretation moves the numbers of the claims about figure 5.
-
-    Bold: beyond the margin; a dot: the interval includes zero.
-    """
-    rows = []
-    for row in read("measured/interpretations:rows"):
-        if row["interpretation"] == "preferred":
-            parts = [row["moved"].get(str(claim)) for claim in FIGURE_5]
-            forms = [
-                "·" if part is None or not part["clear"]
-                else f"**{MOVED}**" if part["matters"] else MOVED
-                for part in parts
-            ]  # fmt: skip
-            cells = [CELLS.format(form, **(p or {})) for form, p in zip(forms, parts, strict=True)]
-            rows.append([row["detail"], f"{row['choice']}", *cells])
-    return ["detail", "choice", *map(str, FIGURE_5)], rows
-
-
-MOVED = "{difference:+~3} ({low:+~3} to {high:+~3})"
 
 
 def parameters(*agents: str) -> Table:
@@ -309,9 +272,9 @@ def parameters(*agents: str) -> Table:
 
 def verdicts_sentence() -> str:
     """Count the claims that hold whatever the interpretation, under none, or depending on it."""
-    found: dict[int, set[str]] = {}
-    for one in read(PAPER):
-        found.setdefault(one["id"], set()).add(one["verdict"])
+    by_claim: dict[int, set[str]] = {}
+    for row in read(PAPER):
+        by_claim.setdefault(row["id"], set()).add(row["verdict"])
     kinds: dict[str, list[str]] = {
         "hold under every interpretation they were judged under": [],
         "under some of them only": [],
@@ -319,99 +282,13 @@ def verdicts_sentence() -> str:
         "are unclear under some and hold under none": [],
     }
     everywhere, somewhere, nowhere, unclear = kinds.values()
-    for claim, own in sorted(found.items()):
-        if "holds" in own:
-            (everywhere if len(own) == 1 else somewhere).append(str(claim))
+    for claim, verdicts in sorted(by_claim.items()):
+        if "holds" in verdicts:
+            (everywhere if len(verdicts) == 1 else somewhere).append(str(claim))
         else:
-            (unclear if "unclear" in own else nowhere).append(str(claim))
-    said = [f"{len(ids)} {kind} ({', '.join(ids)})" for kind, ids in kinds.items() if ids]
-    return f"**In short**, of {len(found)} claims {'; '.join(said)}."
-
-
-def seeds_sentence() -> str:
-    """Compare the verdicts of two seeds."""
-    first, second = (
-        {(one["id"], one["interpretation"]): one["verdict"] for one in read(name)}
-        for name in (PAPER, "measured/second-seed-claims")
-    )
-    moved = [
-        f"{key[0]} under `{key[1]}` ({first[key]}, {second[key]})"
-        for key in first
-        if first[key] != second[key]
-    ]
-    except_for = f"; not those on {', '.join(moved)}" if moved else ""
-    same = f"{len(first) - len(moved)} are the same with seed 1"
-    return f"Another seed says the same: of {len(first)} verdicts {same}{except_for}."
-
-
-def floor_sentence() -> str:
-    """Count the clipped bins by claim."""
-    clipped: dict[str, list[str]] = {}
-    for one in read(PAPER):
-        if one["floored"]:
-            clipped.setdefault(one["interpretation"], []).append(f"{one['id']}: {one['floored']:,}")
-    said = "; ".join(f"under `{name}` {', '.join(own)}" for name, own in clipped.items())
-    return f"Bins that count as the floor, by claim: {said or 'none'}."
-
-
-def differences_sentence() -> str:
-    """Count the differences that :func:`differences` shows."""
-    rows = [
-        r
-        for r in read("measured/interpretations:rows")
-        if r["interpretation"] == "preferred" and r["detail"]
-    ]
-    moved = [row["moved"].get(str(claim)) for row in rows for claim in FIGURE_5]
-    parts = [part for part in moved if part]
-    beyond = sum(part["matters"] for part in parts)
-    return (
-        f"{len(rows)} changes and {len(FIGURE_5)} claims are {len(moved)} pairs, of which "
-        f"{len(parts)} have a difference. {beyond} of these are beyond the margin with Holm's "
-        "correction; of intervals that are not corrected one in twenty misses."
-    )
-
-
-def joint_sentence() -> str:
-    """Summarise the joint search over all interpretations of figure 5."""
-    form = (
-        "**Can it be obtained?** All of claims {published[claims][0]} to {published[claims][7]} "
-        "hold in {published[holds]:d} of {combinations:,} combinations, each with {runs} runs. In "
-        "the best of them a figure of the published size shows them all with a probability of "
-        "{published[replication_probability]:.1%} "
-        "({published[fresh_replication_probability]:.1%} on fresh runs). Of "
-        "{alone[0][settings]} settings of `{alone[0][agent]}`, claims {alone[0][claims]} hold at "
-        "once in {alone[0][holds]}. At most {most} of the {all} hold at once, in "
-        "{sets[0][combinations]} combinations, and on fresh runs in {sets[0][confirmed]} of "
-        "{sets[0][again]} that were run again."
-    )
-    joint = read("measured/joint")
-    sizes = {"most": len(joint["sets"][0]["claims"]), "all": len(joint["published"]["claims"])}
-    return CELLS.format(form, **joint, **sizes)
-
-
-def printed_sentence() -> str:
-    """Count the agents whose printed step sizes are the best of the grid, or as good."""
-    choices, verdicts = read("measured/parameters:choices"), read("measured/parameters:verdicts")
-    keys = ("agent", "panel", "printed", "best", "behind", "best_return")
-    said = []
-    for one in verdicts:  # of results that are the same in two figures one counts
-        own = {
-            json.dumps([c[k] for k in keys]): c
-            for c in choices
-            if c["interpretation"] == one["interpretation"]
-        }
-        best = sum(choice["rank"] == 1 for choice in own.values())
-        good = sum(choice["verdict"] == "holds" for choice in own.values())
-        said.append(f"`{one['interpretation']}` {best} and {good} of {len(own)}")
-    held = sum(one["verdict"] == "holds" for one in verdicts)
-    return (
-        f"**Claim 22.** Under {held or 'none'} of the {len(verdicts)} interpretations would all "
-        "printed step sizes be chosen. Agents for which they are the best of the grid, and for "
-        f"which they are as good: {', '.join(said)}."
-    )
-
-
-# ------------------------------------------------------------------------------------ other tables
+            (unclear if "unclear" in verdicts else nowhere).append(str(claim))
+    parts = [f"{len(ids)} {kind} ({', '.join(ids)})" for kind, ids in kinds.items() if ids]
+    return f"**In short**, of {len(by_claim)} claims {'; '.join(parts)}."
 
 
 def defaults() -> Table:
@@ -437,34 +314,11 @@ def _default(value: Any) -> str:
     return f"{value:g}"
 
 
-def maintained() -> Table:
-    """Show what cached look-ahead weights do to a decision and to a step, by number of features."""
-    speed = read("measured/speed")
-    cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for name, found in (
-        ("a decision, 2 actions", speed["decisions"]["features (d), 2 actions"]),
-        ("a step with 5 planning steps", speed["growth"]["features (d), 5 planning steps"]),
-    ):
-        plain, kept = found["Algorithm 1"], found["Algorithm 1, maintained"]
-        cells[name,] = {f"d = {int(d):,}": f"{kept[d] / plain[d]:.2g}" for d in kept}
-    sizes = {head for line in cells.values() for head in line}
-    return pivot(["time with ÷ without"], cells, sorted(sizes, key=lambda head: (len(head), head)))
-
-
 TABLES: dict[str, Callable[..., Table]] = {
     "verdict-counts": verdict_counts,
-    "differences": differences,
     "parameters": parameters,
     "defaults": defaults,
-    "maintained": maintained,
 }
-SENTENCES = {
-    "verdicts": verdicts_sentence, "seeds": seeds_sentence, "floor": floor_sentence,
-    "differences": differences_sentence, "joint": joint_sentence, "printed": printed_sentence,
-}  # fmt: skip
-
-
-# ------------------------------------------------------------------------------------------- pages
 
 
 def make_table(words: str) -> list[str]:
@@ -486,9 +340,9 @@ def make_table(words: str) -> list[str]:
 
 
 def fill_page(text: str) -> str:
-    """Return a page with its tables and sentences made again."""
-    text = MARK.sub(lambda found: found[1] + "\n".join(make_table(found[2])) + "\n\n", text)
-    return SENTENCE.sub(lambda found: f"{found[1]}{SENTENCES[found[2]]()}\n\n", text)
+    """Return a page with its tables, and the sentence that counts verdicts, made again."""
+    text = MARK.sub(lambda mark: mark[1] + "\n".join(make_table(mark[2])) + "\n\n", text)
+    return SENTENCE.sub(lambda mark: f"{mark[1]}{verdicts_sentence()}\n\n", text)
 
 
 def pages() -> list[Path]:
