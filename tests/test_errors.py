@@ -63,7 +63,7 @@ AGENTS = [
     ("ex.RandomBinary(3, 5)", "active must be at most size, got active=5 with size=3"),
     ("ex.Lookahead(0.1, planing_steps=1)", "unknown parameter planing_steps=1, did you mean 'planning_steps'"),
     ("ex.Lookahead(0.1, discount=1.01)", "discount must be a number from 0 to 1, got 1.01"),
-    ("ex.Lookahead(0.1, maintained=True)", "unknown parameter maintained=True; it is a model: model=\"cached_lookahead\""),
+    ("ex.Lookahead(0.1, maintained=True)", "unknown parameter maintained=True"),
     ("ex.Interpretation(cache_first=1)", "cache_first must be True or False, got 1"),
     ("ex.QLearning(0.1, planning_steps=3)", "QLearning: unknown parameter planning_steps=3"),
     ("ex.extend.Config.from_dict({'kind': 'lookahed'})", "unknown 'lookahed', did you mean 'lookahead'"),

@@ -1,112 +1,108 @@
-"""What the options of the package's own parts mean, in a line each.
+"""Meanings of parameters that several components share or that are long, and synonyms.
 
-An option means the same wherever it has the same name; where it does not, it goes by
-"Class.option". A part of somebody's own says it itself, in ``option(..., meaning=…)``.
+A meaning holds for every parameter of that name; "Class.parameter" is an exception for one class.
+Other parameters state their meaning in their declaration, ``parameter(..., meaning=...)``.
 """
 
 from __future__ import annotations
 
 MEANINGS = {
-    # agents
-    "reference": "what the rate is read off: a pair of a state and an action, or all values",
-    # options: courses of action
-    "OptionSet.acting": "choose at every step, keep to an option till it stops, or act without",
-    "OptionSet.models": "where their models come from: learned, with rewards apart, or exact",
-    "OptionSet.options": "the courses of action",
-    "OptionSet.step": "step size of their models, shared out among the active features",
-    "OptionSet.trace": "λ of their models: how long a step counts for what led to it",
-    "OptionSet.bounded": "keep an update of their models from going beyond its target",
-    "TableOption.policy": "what is done in each state: an action, or probabilities",
-    "TableOption.stop": "the probability of stopping in each state that it arrives in",
-    "PrioritizedPairs.idles": "make no backup while no pair waits, instead of one of any pair",
-    "AllStates.sweeps": "visit every state once before any again, in a new random order each time",
+    # options
+    "OptionSet.acting": "choose at every step, follow an option until it stops, or use no options",
+    "OptionSet.models": "source of their models: learned, learned apart from rewards, or exact",
+    "OptionSet.options": "the options",
+    "OptionSet.step": "step size of their models, divided among the active features",
+    "OptionSet.trace": "λ of their models",
+    "OptionSet.bounded": "keep updates of their models from overshooting the target",
+    "TableOption.policy": "action, or probabilities of all actions, in each state",
+    "TableOption.stop": "probability of stopping in each state on arrival",
     "BestOption.discount": "γ of the subtask that it solves",
     "BestOption.rewarded": "count rewards on the way; False: the shortest path",
-    "anywhere": "stop wherever that is worth at least as much as going on, not in the subgoal only",
+    "anywhere": "stop wherever this is worth at least as much as going on, not only at a subgoal",
+    "bonus": "value of stopping with the feature",
     # features
-    "Categorical.counts": "how many values each digit of a state's number has; None: as observed",
-    "dimensions": "which components of an observation are tiled; None: all",
-    # models
-    "NStepExpectation.steps": "steps from what is done to the outcome that is modelled",
-    "NStepExpectation.model": "the linear model that learns it",
-    "SparseExpectation.threshold": "error from which on an entry is kept",
-    "Distribution.states": "how many distinct states there is room for",
-    "distribution": "the distribution model that outcomes are drawn from",
-    "floor": "ε of Adam, added to the root of the mean square",
-    "forgetting": "share that older counts lose with every new one",
-    "initial_reward": "reward predicted before anything is learned; a high one explores",
-    "mean_decay": "β₁ of Adam, how slowly the mean gradient changes",
-    "optimiser": "plain gradient descent, or Adam",
-    "outcomes": "successors of a state and action that are told apart",
-    "square_decay": "β₂ of Adam, how slowly the mean square changes",
-    "step": "step size of the model",
-    # step sizes that adapt or decay
-    "offset": "N₀: the larger, the later the step size becomes small",
-    "power": "of the number of steps that the step size falls with",
-    "per": "what the step is for: in total, shared out among the active features, or each of them",
-    "bounded": "keep a step from going beyond its target",
-    "initial_step": "what every step size is at first",
-    "memory": "over how many steps the largest gradient is remembered",
-    "meta_step": "how fast the step sizes change",
-    # backup distributions
-    "capacity": "transitions kept (None: all)",
-    "clusters": "prototypes that the states are made from",
-    "halflife": "after so many newer transitions one is drawn half as often",
-    "untried": "draw actions that were never tried, too, as steps that stay in the state and pay 0",
-    "threshold": "the least priority, in units of value, for which a state waits for a backup",
-    # features
-    "History.actions": "also tell which action led to each observation",
-    "draw": "number of the one draw of features that all runs have; None: each run its own",
-    "bounds": "(low, high) in every dimension; None: the domain's own",
-    "decay": "how much of the trace is left after a step",
-    "hash_size": "put all tiles into so many features (None: a feature for every tile)",
-    "scaled": "divide every feature by the root of its frequency's length",
+    "Categorical.counts": "number of values of each digit of a state index; None: as observed",
+    "History.actions": "encode the action that led to each observation, too",
+    "bounds": "(low, high) in every dimension; None: the domain's",
+    "decay": "factor by which the trace decays in every step",
+    "dimensions": "components of an observation that are tiled; None: all",
+    "draw": "seed of the features if all runs share them; None: each run draws its own",
+    "hash_size": "hash all tiles into so many features (None: a feature for every tile)",
+    "scaled": "divide every feature by the square root of its frequency's norm",
     "steps": "observations that are remembered, the present one included",
     "tiles": "tiles in every dimension, or in each",
-    "tilings": "grids, displaced against each other; as many features are active",
-    "wrap": "dimensions, from 0, whose two ends are the same place",
+    "tilings": "displaced grids; the number of active features",
+    "wrap": "dimensions, from 0, that are circular",
+    # models
+    "NStepExpectation.steps": "steps from the action to the modelled outcome",
+    "NStepExpectation.model": "the linear model that learns it",
+    "SparseExpectation.threshold": "least error for which an entry is kept",
+    "Distribution.states": "capacity for distinct states",
+    "distribution": "the distribution model to sample from",
+    "floor": "ε of Adam, added to the root of the mean square",
+    "forgetting": "fraction by which older counts decay with every new one",
+    "initial_reward": "reward predicted before learning; a high one makes the agent explore",
+    "mean_decay": "β₁ of Adam, the decay of the mean gradient",
+    "optimiser": "plain gradient descent, or Adam",
+    "outcomes": "distinct successors of a state and action that are counted",
+    "square_decay": "β₂ of Adam, the decay of the mean square",
+    "step": "step size of the model",
+    # step sizes
+    "bounded": "keep updates from overshooting the target",
+    "initial_step": "initial value of every step size",
+    "memory": "steps over which the largest gradient is remembered",
+    "meta_step": "step size of the step sizes",
+    "offset": "N₀: the larger, the later the step size decays",
+    "per": "unit of the step: in total, divided among the active features, or for each of them",
+    "power": "exponent of the decay",
+    # agents and backup distributions
+    "AllStates.sweeps": "visit every state once before any again, in a new random order each time",
+    "PrioritizedPairs.idles": "make no backup while the queue is empty, instead of one of any pair",
+    "capacity": "transitions kept (None: all)",
+    "clusters": "prototypes that the states are made from",
+    "halflife": "number of newer transitions after which one is drawn half as often",
+    "reference": "the reference value f(Q): of a pair of a state and an action, or of all",
+    "threshold": "least priority, in units of value, for which a state is queued",
+    "untried": "draw untried actions, too, as steps that stay in the state with reward 0",
     # domains
-    "change_after": "steps in all after which the wall changes",
+    "Gym.options": "keyword arguments for making the environment",
+    "change_after": "total number of steps after which the wall changes",
     "ending": "probability that a step ends the episode",
     "endless": "True: the end need not be reachable from every state",
-    "environment": (
-        'an id, an environment, or a function that makes one; in specs also "module:Class"'
-    ),
-    "forward": "probability that right leads on",
+    "environment": 'an id, an environment, or a function; in config files also "module:Class"',
+    "forward": "probability that right moves on",
     "free_chance": "probability that a busy server becomes free in a step",
-    "freed": "whether servers become free before or after the customer is served",
+    "freed": "free servers before or after the customer is served",
     "goal_reward": "for reaching the goal",
     "high_reward": "for right in the last state, when it holds",
     "hold": "probability that right holds in the last state",
     "later_reward": "at the right exit in the second and third phase",
-    "left_size": "how large the left exit is",
-    "left_stretch": "how much more speed counts than position in the left exit",
-    "limits": "(low, high) of every number of an observation, where they are known",
-    "n_states": "how many states there are, where observations are their numbers",
+    "left_size": "size of the left exit",
+    "left_stretch": "weight of speed relative to position in the left exit",
+    "limits": "(low, high) of every component of an observation, if known",
+    "n_states": "number of states, if observations are state indices",
     "noise": "probability that a random action is taken instead",
-    "numbered": "whether whole numbers are states or vectors (None: states, unless too many)",
-    "Gym.options": "for making the environment",
+    "numbered": "treat integers as state indices or vectors (None: indices, unless too many)",
     "phase_steps": "steps of each of the three phases",
     "pit_reward": "for arriving in a pit",
-    "priorities": "what serving a customer of each priority pays",
+    "priorities": "rewards for serving a customer of each priority",
     "probabilities": "of every outcome of every action in every state",
-    "resolution": "every cell becomes so many by so many",
+    "resolution": "number of cells, in either direction, that each cell is divided into",
     "reward": "of the one action that pays, in the last state",
     "rewards": "of every action in every state, or of every outcome",
     "right_reward": "at the right exit in the first phase",
     "slip": "probability that a move goes elsewhere",
-    "start": "probabilities of the first state (None: all the same)",
-    "step_limit": "steps after which an episode is cut off, which is no end (None: the run's own)",
-    "successors": "the state that every outcome leads to, −1 for the end",
+    "start": "probabilities of the first state (None: uniform)",
+    "step_limit": "steps after which an episode is truncated (None: as passed to run)",
+    "successors": "state index that every outcome leads to, −1 for the terminal state",
     "switch_every": "episodes after which the phase changes (None: never)",
-    "terminal": "states that end the episode",
-    "zone_position": "where the zone of the second phase begins",
+    "terminal": "terminal states",
+    "zone_position": "left end of the zone of the second phase",
 }
 
 STEPS = ("action_step", "value_step", "policy_step", "model_step", "step", "initial_step")
 
-# What options are called elsewhere; the first of these that a part has is meant.
-ELSEWHERE = {
+SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "alpha": STEPS,
     "batch_size": ("planning_steps",),
     "beta": ("policy_step", "model_step"),
@@ -130,39 +126,3 @@ ELSEWHERE = {
     "q_init": ("initial_value",),
     "step_size": STEPS,
 }
-
-# Where parameters of agents went that are gone from their signatures.
-MOVED = {
-    "bonus": "wrap the model: model=ex.models.ExplorationBonus(model, kappa)",
-    "bounded_step": "a number is a bounded step; else ex.step_sizes.Fixed(step, bounded=False)",
-    "correction_step": "give it to the update: planning_update=ex.agents.Gradient(correction_step)",
-    "direct": "wrap the agent: ex.agents.PlanningOnly(agent)",
-    "lessons": "wrap the agent: ex.agents.FreezeAfter(agent, steps)",
-    "maintained": 'it is a model: model="cached_lookahead"',
-    "replay_capacity": "give it to the replay: backups=ex.backups.Replay(capacity)",
-    "replayed_fits": "give it to the replay: backups=ex.backups.Replay(model_fits=2)",
-    "rollout": "it is a backup distribution: backups=ex.backups.Rollout(length)",
-    "step_unit": 'a step size has its unit: ex.step_sizes.Fixed(step, per="feature")',
-    "value": "it is called values, of Lookahead",
-    **dict.fromkeys(
-        (
-            "cache_first", "cached_actions", "doubled_gradients", "doubled_steps", "entropy",
-            "old_target", "printed_delta", "relabelled", "relabelled_rewards", "stored_action",
-            "stored_termination", "ties",
-        ),
-        "it is a detail of the paper: Agent.paper(interpretation=ex.Interpretation(...))",
-    ),
-}  # fmt: skip
-
-
-def meaning_of(owner: str, name: str, own: str = "") -> str:
-    """What an option of a class means: in its own words, or in ours."""
-    return own or MEANINGS.get(f"{owner}.{name}") or MEANINGS.get(name, "")
-
-
-def known_elsewhere(name: str, known: list[str]) -> str:
-    """A hint where a name is used elsewhere for a parameter, or where the parameter went."""
-    if name in MOVED and "epsilon" in known:
-        return f"; {MOVED[name]}"
-    meant = [repr(option) for option in ELSEWHERE.get(name.lower(), ()) if option in known]
-    return f", did you mean {' or '.join(meant)}?" if meant else ""
