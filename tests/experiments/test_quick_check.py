@@ -78,7 +78,7 @@ def distance(agent: Any) -> float:
 
 def test_the_search_begins_with_the_default_and_finds_better_settings():
     bench, asked = scripted(distance)
-    candidate = Candidate(ex.QLearning(), module._study(0))
+    candidate = Candidate(ex.QLearning(), module.start_study(0))
     for _ in range(30):
         candidate.run_trial(bench, Budget(1000.0))
     assert asked[:3] == [(0.3, 0), (0.3, 2), (0.3, 4)]
@@ -99,7 +99,7 @@ def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it(
 
 
 def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over(monkeypatch):
-    monkeypatch.setattr(module, "MOST_RUNS", 6)
+    monkeypatch.setattr(module, "MAX_RUNS", 6)
     bench, asked = scripted(lambda agent: agent.action_step)
     pair = [Candidate(ex.QLearning(step)) for step in (0.2, 0.3)]
     confirm(bench, pair, Budget(1000.0))
@@ -117,7 +117,7 @@ def test_a_budget_stops_runs():
 
 def test_an_environment_that_fails_ends_the_runs_of_that_agent():
     bench = Bench(ex.Gym(Troubled, trouble="fails"), ex.Tiles(2, 2), False, 1, 0, 2)
-    candidate = Candidate(ex.QLearning(), module._study(0))
+    candidate = Candidate(ex.QLearning(), module.start_study(0))
     candidate.run_trial(bench, Budget(100.0))
     assert "broke at 2.5 A" in candidate.failed and not candidate.is_ready
 
@@ -191,7 +191,7 @@ def test_no_verdict_rests_on_few_runs_or_episodes(tmp_path):
     assert short.startswith("No verdict") and "about 4 more minutes would do" in short
     nothing = dataclasses.replace(made(HIGH, LOW), agents=(), failed={"Sarsa": "motor broke"})
     assert nothing.findings()[0].startswith("No verdict") and "motor broke" in nothing.findings()[1]
-    assert nothing.as_data()["best"] is None and nothing.spec() is None
+    assert nothing.as_data()["best"] is None and nothing.config_text() is None
     nothing.write(tmp_path)
     assert (tmp_path / "report.html").exists() and not (tmp_path / "config.toml").exists()
 

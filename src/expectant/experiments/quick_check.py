@@ -29,9 +29,9 @@ from expectant.agents.sarsa import Sarsa
 from expectant.analysis.curves import interval, learning_curve
 from expectant.analysis.panel import Level, Panel
 from expectant.analysis.verdicts import paired_difference
-from expectant.core import formatting as tables
 from expectant.core.errors import EnvError, require_extra
 from expectant.core.files import write_text
+from expectant.core.formatting import text_table
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import TooLargeError
 from expectant.core.rng import SEED
@@ -54,26 +54,25 @@ from expectant.features.wrappers import Joined
 from expectant.jit.compile import use_compiled
 from expectant.step_sizes import StepSize
 
-# Where each stage ends, as a share of the budget; the search goes on until LATEST while
-# a planner or a model-free agent has had fewer trials than EACH. The rest is for the page.
+# End of each stage as a share of the budget. The search goes on until LATEST while a planner or a
+# model-free agent has had fewer trials than MIN_TRIALS. The rest is for the report.
 PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.85, 0.95
-PLAY_EPISODES, FEWEST_PLAYED = 100, 3
-FIRST_EPISODES, MOST_EPISODES = 4, 2_000  # of a run
-FEWEST_EPISODES, FEWEST_RUNS = 30, 5  # that a verdict may rest on
-ROUNDS, FEWEST_ROUNDS = 100, 6  # batches of runs for which the search has time; if runs are short
-BATCHES, EACH = 3, 4  # batches in a trial; trials of every agent before the best one has the others
-MOST_RUNS = 200  # of each agent on fresh seeds
+PLAY_EPISODES, MIN_PLAYED = 100, 3
+FIRST_EPISODES, MAX_EPISODES = 4, 2_000  # of a run
+MIN_EPISODES, MIN_RUNS = 30, 5  # that a verdict needs
+ROUNDS, MIN_ROUNDS = 100, 6  # batches of runs that the search must have time for; if runs are short
+BATCHES, MIN_TRIALS = 3, 4  # batches in a trial; trials of every agent before the best gets more
+MAX_RUNS = 200  # of each agent on fresh seeds
 MANY_FEATURES = 500  # from here on the expectation model is sparse
+MAX_STATES, MAX_CATEGORIES, MAX_TILED = 5_000, 100_000, 8  # limits of proposed features
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
 SETTINGS = (*STEPS, "discount", "model", "trace", "planning_steps", "epsilon")
 DISCOUNTS = (0.9, 0.97, 0.99, 1.0)
 FACTORS = ("step_factor", 0.1, 3.0), ("model_factor", 0.1, 1.0)  # of the default step sizes
 MINUTES = at_least(0.01)
-TELL_SECONDS = 10.0
-POINTS = 40  # of a curve on the page
+PROGRESS_SECONDS = 10.0
+POINTS = 40  # of a curve in the report
 HEADS = ("agent", "mean return (95 % interval)", "runs", "trials", "settings")
-# Limits of proposed features: states with one feature each, categories, tiled components.
-MOST_STATES, MOST_CATEGORIES, MOST_TILED = 5_000, 100_000, 8
 
 
 class OutOfTime(Exception):
@@ -99,7 +98,7 @@ class Budget(Silent):
             raise OutOfTime
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        pass
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ShowFraction]:
@@ -108,7 +107,7 @@ class Budget(Silent):
 
 @dataclass(frozen=True)
 class Bench:
-    """What agents are tried on, and for how long; ``batch`` runs are done at once."""
+    """The problem and the length of runs; ``batch`` runs are done at once."""
 
     domain: Domain
     features: Features
@@ -130,11 +129,11 @@ class Bench:
 
 @dataclass(eq=False)
 class Candidate:
-    """An agent with one kind of model: its best setting in so many ``trials``, and fresh runs.
+    """An agent with one kind of model, its best setting so far, and its fresh runs.
 
     ``score`` is the mean return of the best setting in the search, ``seconds`` the time spent, and
-    ``returns`` (runs, episodes) those of fresh runs. ``evicted`` is how many entries the model
-    dropped because it was full.
+    ``returns`` (runs, episodes) those of fresh runs. ``evicted`` counts the entries that a full
+    model dropped.
     """
 
     default: Agent
@@ -171,7 +170,7 @@ class Candidate:
     @property
     def estimate(self) -> list[float]:
         """Mean return of fresh runs and its 95 % interval."""
-        return [float(each) for each in interval(self.means)]
+        return [float(bound) for bound in interval(self.means)]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -182,22 +181,19 @@ class Candidate:
         """Run one setting batch by batch, unless it is pruned; the first one is the default."""
         from optuna.trial import TrialState
 
-        start, optuna_trial = time.monotonic(), self.study.ask()
-        agent, means, score = (
-            suggest_agent(self.default, optuna_trial),
-            list[np.ndarray](),
-            -math.inf,
-        )
+        start, trial = time.monotonic(), self.study.ask()
+        agent, means, score = suggest_agent(self.default, trial), list[np.ndarray](), -math.inf
         self.trials += 1
         try:
             for batch in range(BATCHES):
                 means.append(bench.run(agent, budget, batch * bench.batch).means)
-                score = mean_score(np.concatenate(means))
-                optuna_trial.report(score, batch)
-                if optuna_trial.should_prune():
-                    self.study.tell(optuna_trial, state=TrialState.PRUNED)
+                mean = float(np.concatenate(means).mean())
+                score = mean if math.isfinite(mean) else -math.inf  # a run diverged
+                trial.report(score, batch)
+                if trial.should_prune():
+                    self.study.tell(trial, state=TrialState.PRUNED)
                     return
-            self.study.tell(optuna_trial, score)
+            self.study.tell(trial, score)
         except (EnvError, TooLargeError) as error:
             self.failed = str(error)
         finally:
@@ -206,25 +202,19 @@ class Candidate:
                 self.best, self.score = agent, score
 
 
-def suggest_agent(agent: Agent, optuna_trial: Any) -> Agent:
-    """The agent with the discount and the step sizes of a trial.
+def suggest_agent(agent: Agent, trial: Any) -> Agent:
+    """Return the agent with the discount and the step sizes of a trial.
 
     Those of values and caches are multiplied by one factor, that of the model by another.
     """
-    changes: dict[str, Any] = {"discount": optuna_trial.suggest_categorical("discount", DISCOUNTS)}
+    changes: dict[str, Any] = {"discount": trial.suggest_categorical("discount", DISCOUNTS)}
     for name in filter(partial(hasattr, agent), STEPS):
         step, (factor, *ends) = getattr(agent, name), FACTORS[name == "model_step"]
-        by = float(f"{optuna_trial.suggest_float(factor, *ends, log=True):.2g}")
+        by = float(f"{trial.suggest_float(factor, *ends, log=True):.2g}")
         largest = math.inf if name == "policy_step" else 1.0
         scaled = step.scaled(by) if isinstance(step, StepSize) else min(step * by, largest)
         changes[name] = float(f"{scaled:.3g}") if isinstance(scaled, float) else scaled
     return agent.replace(**changes)
-
-
-def mean_score(means: np.ndarray) -> float:
-    """The mean return of an episode; −∞ if a run diverged."""
-    mean = float(means.mean())
-    return mean if math.isfinite(mean) else -math.inf
 
 
 @hint_unknown_arguments
@@ -238,12 +228,12 @@ def quick_check(
     compiled: bool | None = None,
     quiet: bool = False,
 ) -> QuickCheck:
-    """Compare the best planner with the best model-free agent, in about so many ``minutes``.
+    """Compare the best planner with the best model-free agent, in about ``minutes`` minutes.
 
     ``environment`` is a domain, or whatever ``ex.Gym`` takes. Random play decides which features
     are used and is the baseline. Optuna searches step sizes, discounts and kinds of models of
     Q-learning, Sarsa(λ) and Algorithms 1 to 3; the best of either kind is run on fresh seeds.
-    ``folder`` gets a page and a spec to go on from.
+    ``folder`` gets a report and a config file to go on from.
     """
     minutes = MINUTES.check("quick_check", "minutes", minutes)
     SEED.check("quick_check", "seed", seed)
@@ -259,33 +249,30 @@ def quick_check(
     features = propose_features(domain, play)
     shape = features.shape(domain)
     tell(f"{shape.size:,} features, {shape.active} active: {describe_features(features)}")
-    many = threads or core_count()
-    bench = Bench(domain, features, compiled, many, seed, max(2, many))
-    candidates = [
-        Candidate(agent, _study(seed + number))
-        for number, agent in enumerate(default_agents(shape.size > MANY_FEATURES))
-    ]
+    cores = threads or core_count()
+    bench = Bench(domain, features, compiled, cores, seed, max(2, cores))
+    agents = default_agents(shape.size > MANY_FEATURES)
+    candidates = [Candidate(a, start_study(seed + number)) for number, a in enumerate(agents)]
     setups = {
-        str(number): Setup(domain, features, each.default, episodes=1, seed=seed)
-        for number, each in enumerate(candidates)
+        str(number): Setup(domain, features, agent, episodes=1, seed=seed)
+        for number, agent in enumerate(agents)
         if number > 0 and use_compiled(compiled)  # the first is compiled here meanwhile
     }
     with compile_in_background(setups) as compiling:
         for number, future in compiling.items():
             candidates[int(number)].compiling = future
-        bench = choose_length(bench, candidates[0].default, budget)
+        bench = choose_length(bench, agents[0], budget)
         tell(f"searching settings in runs of {bench.episodes:,} episodes")
         search(replace(bench, seed=seed + 1), candidates, budget, tell)
     best = best_of_each_kind(candidates)
-    names = " and ".join(each.name for each in best)
+    names = " and ".join(candidate.name for candidate in best)
     tell(f"fresh runs of {names or 'nothing'}, {budget.until(1.0).left:.0f} s left")
     bench = lengthen(bench, best, budget.until(CONFIRMED))
     confirm(replace(bench, seed=seed + 2), best, budget.until(CONFIRMED))
-    confirmed = tuple(each for each in best if each.returns.size)
     outcome = QuickCheck(
-        domain, features, np.array(play.returns), confirmed, bench.episodes, seed, minutes,
-        threads, None if folder is None else Path(folder),
-        {each.name: each.failed for each in candidates if each.failed},
+        domain, features, np.array(play.returns), tuple(c for c in best if c.returns.size),
+        bench.episodes, seed, minutes, threads, None if folder is None else Path(folder),
+        {candidate.name: candidate.failed for candidate in candidates if candidate.failed},
     )  # fmt: skip
     if outcome.folder is not None:
         outcome.write(outcome.folder)
@@ -293,14 +280,15 @@ def quick_check(
 
 
 def default_agents(many_features: bool) -> list[Agent]:
-    """The agents at their defaults, in the order in which they are compiled."""
+    """Return the agents at their defaults, in the order in which they are compiled."""
     model = "sparse" if many_features else "expectation"
     first, *others = [cls().replace(model=model) for cls in (Lookahead, CachedValues, CachedPolicy)]
     sampled = Lookahead().replace(model="distribution", planning_update="levi")
     return [QLearning(), first, Sarsa(), sampled, *others]
 
 
-def _study(seed: int) -> Any:
+def start_study(seed: int) -> Any:
+    """Create the Optuna study of one agent, which begins with the defaults."""
     from optuna.pruners import MedianPruner
 
     study = create_study(seed, pruner=MedianPruner(n_startup_trials=3))
@@ -309,29 +297,29 @@ def _study(seed: int) -> Any:
 
 
 def play_until(domain: Domain, budget: Budget, seed: int) -> RandomPlay:
-    """Act at random until the deadline; refuse too little of it."""
-    play, given = RandomPlay(), budget.left
+    """Act at random until the deadline; refuse an environment that is too slow for it."""
+    play, seconds = RandomPlay(), budget.left
     with suppress(OutOfTime):
         play_at_random(domain, PLAY_EPISODES, seed, play, budget.check)
-    if len(play.returns) < FEWEST_PLAYED:
+    if len(play.returns) < MIN_PLAYED:
         raise ValueError(
-            f"quick_check: {FEWEST_PLAYED} episodes of random play take longer than "
-            f"{100 * PLAYED:.0f} % of the time ({given:.2g} s), after {len(play.returns)} of "
-            "them: give more minutes, or limit episodes (max_episode_steps=)"
+            f"quick_check: {MIN_PLAYED} episodes of random play take longer than "
+            f"{100 * PLAYED:.0f} % of the time ({seconds:.2g} s): give more minutes, or limit "
+            "episodes (max_episode_steps=)"
         )
     return play
 
 
 def propose_features(domain: Domain, play: RandomPlay) -> Features:
-    """A table for numbered states, tiles for a few numbers, the numbers themselves for many."""
+    """Choose a table for numbered states, tiles for a few numbers, the numbers for many."""
     if domain.states is not None:
-        several = domain.states > MOST_STATES and len(domain.counts) > 1
+        several = domain.states > MAX_STATES and len(domain.counts) > 1
         return Categorical() if several else OneHot()
-    if _count_categories(domain, play) <= MOST_CATEGORIES:
+    if _count_categories(domain, play) <= MAX_CATEGORIES:
         return Categorical()
     bounds = widen_bounds(domain, play)
     components = len(bounds)
-    if components > MOST_TILED:
+    if components > MAX_TILED:
         return Identity(bounds)
     if components < 4:
         return Tiles(8, {1: 10, 2: 8, 3: 5}[components], bounds)
@@ -344,7 +332,7 @@ def propose_features(domain: Domain, play: RandomPlay) -> Features:
 
 
 def _count_categories(domain: Domain, play: RandomPlay) -> float:
-    """One feature for every value of every component; infinite unless all are whole numbers."""
+    """Count the values of all components; infinite unless all are whole numbers."""
     total = 0.0
     for low, high in domain.bounds or ():
         if not play.integral or not is_bounded(low, high) or low % 1 or high % 1:
@@ -358,9 +346,9 @@ def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
     budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
     with suppress(OutOfTime, EnvError):
         bench.run(agent, budget)  # loads compiled code and starts workers
-        while 2 * bench.episodes <= MOST_EPISODES:
+        while 2 * bench.episodes <= MAX_EPISODES:
             seconds = bench.run(agent, budget).seconds
-            rounds = ROUNDS if bench.episodes >= FEWEST_EPISODES else FEWEST_ROUNDS
+            rounds = ROUNDS if bench.episodes >= MIN_EPISODES else MIN_ROUNDS
             if 2 * rounds * seconds > budget.left:
                 break
             bench = replace(bench, episodes=2 * bench.episodes)
@@ -371,65 +359,65 @@ def search(
     bench: Bench, candidates: Sequence[Candidate], budget: Budget, tell: Callable[[str], None]
 ) -> None:
     """Run trials of the agents that are compiled until the time for it is over."""
-    told = time.monotonic()
-    while any(not each.failed for each in candidates):
+    last_message = time.monotonic()
+    while any(not candidate.failed for candidate in candidates):
         best = best_of_each_kind(candidates)
-        tuned = len(best) == 2 and all(each.trials >= EACH for each in best)
+        tuned = len(best) == 2 and all(candidate.trials >= MIN_TRIALS for candidate in best)
         deadline = budget.until(SEARCHED if tuned else LATEST)
         if deadline.left <= 0.0:
             return
-        ready = [each for each in candidates if each.is_ready]
-        if len(best) < 2 and all(each.trials >= 2 * EACH for each in ready):
+        ready = [candidate for candidate in candidates if candidate.is_ready]
+        if len(best) < 2 and all(candidate.trials >= 2 * MIN_TRIALS for candidate in ready):
             time.sleep(0.1)  # leave the cores to the compiler
             continue
         compiling = len(ready) < len(candidates)  # which takes a core
         threads = max(1, bench.threads - compiling)
         with suppress(OutOfTime):
             choose_candidate(ready).run_trial(replace(bench, threads=threads), deadline)
-        if time.monotonic() - told > TELL_SECONDS:
-            told = time.monotonic()
-            count = sum(each.trials for each in candidates)
+        if time.monotonic() - last_message > PROGRESS_SECONDS:
+            last_message = time.monotonic()
+            count = sum(candidate.trials for candidate in candidates)
             tell(f"{count} trials, {budget.until(1.0).left:.0f} s left")
 
 
 def choose_candidate(ready: Sequence[Candidate]) -> Candidate:
-    """Planners and others get the same time; within either, each some trials, then the best."""
+    """Give planners and others the same time; within either, each some trials, then the best."""
 
-    def spent(plans: bool) -> float:
-        return sum(each.seconds for each in ready if each.plans == plans)
+    def seconds(plans: bool) -> float:
+        return sum(candidate.seconds for candidate in ready if candidate.plans == plans)
 
-    kind = min({each.plans for each in ready}, key=spent)
-    own = [each for each in ready if each.plans == kind]
-    least = min(own, key=lambda each: each.trials)
-    return least if least.trials < EACH else max(own, key=lambda each: each.score)
+    kind = min({candidate.plans for candidate in ready}, key=seconds)
+    rivals = [candidate for candidate in ready if candidate.plans == kind]
+    least = min(rivals, key=lambda candidate: candidate.trials)
+    return least if least.trials < MIN_TRIALS else max(rivals, key=lambda rival: rival.score)
 
 
 def best_of_each_kind(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best planner and the best model-free agent by the trials so far, as far as there are."""
-    found = []
+    """Return the best planner and the best model-free agent of the trials so far, if any."""
+    best = []
     for plans in (True, False):
-        own = [each for each in candidates if each.plans == plans and math.isfinite(each.score)]
-        found += [max(own, key=lambda each: each.score)] if own else []
-    return found
+        scored = [c for c in candidates if c.plans == plans and math.isfinite(c.score)]
+        best += [max(scored, key=lambda candidate: candidate.score)] if scored else []
+    return best
 
 
 def lengthen(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> Bench:
     """Let fresh runs have as many episodes as a verdict needs, if there is time for it."""
     trial = sum(each.seconds / each.trials for each in candidates)  # of one batch at least
-    batches = math.ceil(FEWEST_RUNS / bench.batch)
-    fits = batches * trial * FEWEST_EPISODES / bench.episodes < budget.left
-    return replace(bench, episodes=max(bench.episodes, FEWEST_EPISODES)) if fits else bench
+    batches = math.ceil(MIN_RUNS / bench.batch)
+    fits = batches * trial * MIN_EPISODES / bench.episodes < budget.left
+    return replace(bench, episodes=max(bench.episodes, MIN_EPISODES)) if fits else bench
 
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> None:
     """Run the best settings on fresh seeds, the same for both, until the deadline."""
     with suppress(OutOfTime, EnvError):
-        for first in range(0, MOST_RUNS, bench.batch):
-            for each in candidates:
-                result = bench.run(each.agent, budget, first)
-                known = [each.returns] if each.returns.size else []
-                each.returns = np.concatenate([*known, result.returns])
-                each.evicted += int(result.evicted.sum())
+        for first in range(0, MAX_RUNS, bench.batch):
+            for candidate in candidates:
+                result = bench.run(candidate.agent, budget, first)
+                earlier = [candidate.returns] if candidate.returns.size else []
+                candidate.returns = np.concatenate([*earlier, result.returns])
+                candidate.evicted += int(result.evicted.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,22 +442,22 @@ class QuickCheck:
     @property
     def environment(self) -> str:
         """The id or "module:Class" of the environment, or the name of its class."""
-        given = getattr(self.domain, "environment", None)
-        return given if isinstance(given, str) else self.domain.display_name
+        source = getattr(self.domain, "environment", None)
+        return source if isinstance(source, str) else self.domain.display_name
 
     @property
     def best(self) -> Candidate | None:
         """The agent with the highest mean return; None if none was confirmed."""
-        known = [each for each in self.agents if math.isfinite(each.estimate[0])]
-        return max(known, key=lambda each: each.estimate[0], default=None)
+        confirmed = [agent for agent in self.agents if math.isfinite(agent.estimate[0])]
+        return max(confirmed, key=lambda agent: agent.estimate[0], default=None)
 
     def as_data(self) -> dict[str, object]:
-        """The documented shape of ``expectant try --json``."""
+        """Return the documented shape of ``expectant try --json``."""
         rows = []
-        for each in self.agents:
-            ends = (x if math.isfinite(x) else None for x in each.estimate)
-            numbers = dict(zip(("mean", "low", "high"), ends, strict=True))
-            rows.append({"agent": each.name, "settings": each.settings, **numbers})
+        for agent in self.agents:
+            bounds = (x if math.isfinite(x) else None for x in agent.estimate)
+            numbers = dict(zip(("mean", "low", "high"), bounds, strict=True))
+            rows.append({"agent": agent.name, "settings": agent.settings, **numbers})
         return {
             "environment": self.environment,
             "random": float(self.random.mean()),
@@ -478,8 +466,8 @@ class QuickCheck:
         }
 
     def findings(self) -> list[str]:
-        """Does anything learn, and does planning pay: a sentence each, and what went wrong."""
-        full = [each.name for each in self.agents if each.evicted]
+        """Say in a sentence each whether an agent learns, whether planning pays, what failed."""
+        full = [agent.name for agent in self.agents if agent.evicted]
         return [
             *self._verdicts(),
             *(f"{name} failed: {error}." for name, error in self.failed.items()),
@@ -493,10 +481,10 @@ class QuickCheck:
         planner, other = self.agents
         runs = min(len(planner.returns), len(other.returns))
         extent = f"{runs} fresh runs of {self.episodes:,} episodes"
-        if runs < FEWEST_RUNS or self.episodes < FEWEST_EPISODES:
-            share = max(FEWEST_RUNS / runs, FEWEST_EPISODES / self.episodes)
+        if runs < MIN_RUNS or self.episodes < MIN_EPISODES:
+            share = max(MIN_RUNS / runs, MIN_EPISODES / self.episodes)
             return [
-                f"No verdict: {extent} are too few, it takes {FEWEST_RUNS} of {FEWEST_EPISODES}; "
+                f"No verdict: {extent} are too few, it takes {MIN_RUNS} of {MIN_EPISODES}; "
                 f"about {math.ceil(self.minutes * (share - 1.0))} more minutes would do."
             ]
         mean, low, high = self.best.estimate
@@ -505,23 +493,22 @@ class QuickCheck:
         pays = "yes" if difference.low > 0.0 else "no" if difference.high < 0.0 else "unclear"
         return [
             f"{self.best.name} {'learns' if low > random else 'is not shown to learn'}: "
-            f"{_interval(mean, low, high)} an episode in {extent}; random play earns "
-            f"{_brief(random)}.",
+            f"{_format_interval(mean, low, high)} an episode in {extent}; random play earns "
+            f"{_format_number(random)}.",
             f"Does planning pay here: {pays}; {planner.name} minus {other.name}, tuned in "
-            f"{planner.trials} and {other.trials} trials: {_interval(*difference[:3])} an episode "
-            f"in {runs} paired runs.",
+            f"{planner.trials} and {other.trials} trials: {_format_interval(*difference[:3])} an "
+            f"episode in {runs} paired runs.",
         ]
 
     @property
     def command(self) -> str:
-        """The command that makes this again, with all its options."""
         words = ["expectant try", quote(self.environment), f"--minutes {self.minutes:g}"]
         words += [f"--seed {self.seed}", f"--threads {self.threads}" if self.threads else ""]
         words += [f"--out {quote(str(self.folder))}" if self.folder else ""]
         return " ".join(filter(None, words))
 
-    def spec(self) -> str | None:
-        """A spec to go on from; None without agents or if the environment cannot be written."""
+    def config_text(self) -> str | None:
+        """Return a config file to go on from; None if the environment cannot be written."""
         try:
             domain = self.domain.to_dict()
         except ValueError:
@@ -535,24 +522,21 @@ class QuickCheck:
             "seed": self.seed + 3,
             "domain": domain,
             "features": self.features.to_dict(),
-            "agents": {
-                each.agent.kind: {"label": each.name, **each.agent.to_dict()}
-                for each in self.agents
-            },
+            "agents": {a.agent.kind: {"label": a.name, **a.agent.to_dict()} for a in self.agents},
         }
         return to_toml(data) if self.agents else None
 
     def rows(self) -> list[list[str]]:
-        """The table of the agents that were confirmed."""
+        """Return the table of the confirmed agents, with the columns of HEADS."""
         return [
             [
-                each.name,
-                _interval(*each.estimate),
-                str(len(each.returns)),
-                str(each.trials),
-                ", ".join(f"{name} {_describe(value)}" for name, value in each.settings.items()),
+                agent.name,
+                _format_interval(*agent.estimate),
+                str(len(agent.returns)),
+                str(agent.trials),
+                ", ".join(f"{name} {_format_setting(x)}" for name, x in agent.settings.items()),
             ]
-            for each in self.agents
+            for agent in self.agents
         ]
 
     def write(self, folder: Path) -> None:
@@ -561,9 +545,9 @@ class QuickCheck:
         from expectant.report import write_page as write
 
         mark_folder(folder, TRY)
-        notes, spec, panel = self.findings(), self.spec(), self._panel()
-        if spec is not None:
-            write_text(folder / "config.toml", spec)
+        notes, config, panel = self.findings(), self.config_text(), self._panel()
+        if config is not None:
+            write_text(folder / "config.toml", config)
             notes.append(f"To go on: expectant run {quote(str(folder / 'config.toml'))}")
         facts = {"features": repr(self.features), "seed": self.seed, "command": self.command}
         sections = [
@@ -575,17 +559,13 @@ class QuickCheck:
         write(folder / "report.html", sections, palette_of([panel]))
 
     def _panel(self) -> Panel:
-        """Learning curves, with random play as a line."""
-        bin_size = max(1, self.episodes // POINTS)
-        end = self.episodes // bin_size * bin_size
+        """Return the learning curves, with random play as a line."""
+        width = max(1, self.episodes // POINTS)
+        end = self.episodes // width * width
+        curves = {a.agent.kind: learning_curve(a.returns[:, :end], width) for a in self.agents}
         return Panel(
-            figure="1", panel="", interpretation="", bin=bin_size, switch_every=None,
-            optimum=math.nan,
-            curves={
-                each.agent.kind: learning_curve(each.returns[:, :end], bin_size)
-                for each in self.agents
-            },
-            labels={each.agent.kind: each.name for each in self.agents},
+            figure="1", panel="", interpretation="", bin=width, switch_every=None,
+            optimum=math.nan, curves=curves, labels={a.agent.kind: a.name for a in self.agents},
             levels=(Level(0.0, float(end), float(np.mean(self.random)), "random play"),),
         )  # fmt: skip
 
@@ -596,7 +576,7 @@ class QuickCheck:
     def __str__(self) -> str:
         lines = [f"{self.environment}, {describe_features(self.features)}"]
         if self.agents:
-            lines.append(tables.text_table(HEADS, self.rows(), left=(0, 1, 4)))
+            lines.append(text_table(HEADS, self.rows(), left=(0, 1, 4)))
         lines += self.findings()
         if self.folder is not None:
             lines += [f"report: {self.folder / 'report.html'}", f"again: {self.command}"]
@@ -608,22 +588,22 @@ def folder_name(environment: str) -> str:
 
 
 def describe_features(features: Features) -> str:
-    """The kinds of features, joined ones side by side."""
+    """Name the kinds of features, joined ones side by side."""
     if isinstance(features, Joined):
         return f"{describe_features(features.first)} + {describe_features(features.second)}"
     return type(features).__name__
 
 
-def _describe(value: Any) -> str:
-    """A setting; of a step size its kind and where it begins."""
+def _format_setting(value: Any) -> str:
+    """Format a setting; of a step size its kind and its initial value."""
     if isinstance(value, dict):
-        return " from ".join(map(_describe, list(value.values())[:2]))
+        return " from ".join(map(_format_setting, list(value.values())[:2]))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _brief(number: float) -> str:
+def _format_number(number: float) -> str:
     return f"{number:.4g}".replace("-", "−", 1)
 
 
-def _interval(mean: float, low: float, high: float) -> str:
-    return f"{_brief(mean)} ({_brief(low)} to {_brief(high)})"
+def _format_interval(mean: float, low: float, high: float) -> str:
+    return f"{_format_number(mean)} ({_format_number(low)} to {_format_number(high)})"
