@@ -160,9 +160,7 @@ Sizes = Mapping[str, int | None]
 
 
 def judge_claims(
-    claims: Sequence[Claim],
-    panels: Sequence[Panel],
-    sizes: Sizes | None = None,
+    claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes | None = None
 ) -> list[Verdict]:
     """The verdict on every claim whose figure is there, for each interpretation it is there under.
 

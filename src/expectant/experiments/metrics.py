@@ -1,8 +1,7 @@
-"""Metrics: what is said about curves in one number each, known by name.
+"""Metrics: numbers of curves, known by name to claims, config files and the choice of settings.
 
 A metric maps a panel and curves (n, bins) to (n,): applied to every run's curve it gives one
-number a run, applied to the mean curve over runs one number for all of them. Claims, the choice of
-settings and configs name them; :func:`register_metric` adds one.
+number a run, applied to the mean curve over runs one number for all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from expectant.analysis.adaptation import (
     score_adaptation,
 )
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.experiments.registry import Registry
+from expectant.experiments.toml_tables import check_known
 
 SETTLED = 0.1  # above the final level counts as settled
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
@@ -41,18 +40,16 @@ Of = Callable[[Panel, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of curves: ``of`` maps a panel and curves (n, bins) to (n,).
+    """A function ``of`` a panel and curves (n, bins) to (n,), with its name and title in sentences.
 
-    ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
-    runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same metric at one
-    switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
-    with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
-    are not finite. ``less_is_better`` says which way is better; None: as of the curve itself.
-    ``unit`` is what it is counted in, by default as the curves are.
-
-    A metric that picks a bin by its height has ``crossed``, one number for every run (n,) of
-    (n, bins), with the bin picked by other runs. ``base`` is what a margin can be a share of,
-    where that is not the metric itself.
+    ``per_run``: computed for every run and averaged, rather than for the mean curve over runs.
+    ``at``: the same metric at one switch, counted from 1.
+    ``needs_optimum``: compares with the exact return of acting ε-greedily on q*.
+    ``of_diverged``: sees bins that are not finite.
+    ``unit``: by default that of the curves.
+    ``crossed``: to avoid selection bias, other runs pick the bin that each run is measured in.
+    ``base``: the number that a relative margin is a share of, if not the metric itself.
+    ``less_is_better``: None if that depends on the curves.
     """
 
     name: str
@@ -69,11 +66,11 @@ class Metric:
     less_is_better: bool | None = None
 
     def prefers_less(self, of_errors: bool) -> bool:
-        """True if the least is the best, of curves of which less is better or not."""
+        """True if the least is the best; ``of_errors``: less is better in the curves."""
         return of_errors if self.less_is_better is None else self.less_is_better
 
 
-METRICS: Registry[Metric] = Registry("metric")
+METRICS: dict[str, Metric] = {}
 EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
 LOST = (
     f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
@@ -85,24 +82,26 @@ CROSSED = ", in every run the one in which the other half of the runs is lowest 
 def register_metric(
     name: str, meaning: str, title: str = "", *, per_run: bool = True, **more: Any
 ) -> Callable[[Of], Of]:
-    """Make a function of a panel and curves (n, bins), to (n,), a metric of that name.
+    """Register a function of a panel and curves (n, bins), to (n,), as a metric.
 
     ``more`` are other fields of a :class:`Metric`, such as ``less_is_better=True``.
     """
 
     def register(of: Of) -> Of:
-        METRICS.add(Metric(name, title or name, meaning, of, per_run=per_run, **more))
+        if name in METRICS:
+            raise ValueError(f"metric: the name {name!r} is taken")
+        METRICS[name] = Metric(name, title or name, meaning, of, per_run=per_run, **more)
         return of
 
     return register
 
 
 def find_metric(name: str, where: str = "metric") -> Metric:
-    """A metric by its name; ``where`` it was asked for is said if there is none."""
-    return METRICS.named(name, where)
+    """Return a metric by its name; errors begin with ``where``."""
+    check_known("unknown", [name], sorted(METRICS), where)
+    return METRICS[name]
 
 
-# the package's own, of mean curves unless they say otherwise
 of_mean_curve = partial(register_metric, per_run=False)
 share_of_runs = partial(
     register_metric, of_diverged=True, unit="share of runs", less_is_better=True
@@ -110,11 +109,16 @@ share_of_runs = partial(
 
 
 def last_bins(curve: np.ndarray, least: int = 1) -> np.ndarray:
-    """The last quarter of the bins, ``least`` of them at least."""
+    """Return the last quarter of the bins, ``least`` of them at least."""
     return curve[..., -max(least, round(FINAL_SHARE * curve.shape[-1])) :]
 
 
 of_mean_curve("mean", "mean over all episodes", "return")(lambda panel, curve: curve.mean(axis=-1))
+of_mean_curve("first", "the first bin", "first point")(lambda panel, curve: curve[..., 0])
+of_mean_curve("second", "the second bin", "second point")(lambda panel, curve: curve[..., 1])
+of_mean_curve("last", "the last bin, or the last probe", "last point")(
+    lambda panel, curve: curve[..., -1]
+)
 
 
 @of_mean_curve("final", f"mean over {LAST}", "final level")
@@ -268,13 +272,6 @@ def entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
 )
 def unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray((np.diff(last_bins(curve, 2), axis=-1) ** 2).mean(axis=-1))
-
-
-of_mean_curve("first", "the first bin", "first point")(lambda panel, curve: curve[..., 0])
-of_mean_curve("second", "the second bin", "second point")(lambda panel, curve: curve[..., 1])
-of_mean_curve("last", "the last bin, or the last probe", "last point")(
-    lambda panel, curve: curve[..., -1]
-)
 
 
 @of_mean_curve(
