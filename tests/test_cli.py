@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.experiments.study import packaged, read_study
+from expectant.experiments.study import packaged_studies, read_study
 from expectant.experiments.study_config import configure_study
 
 SPEC = """
@@ -36,7 +36,7 @@ label = "Q <script>alert(1)</script>"
 action_step = 0.1
 """
 GRID = "[grid]\n'agents.q_learning.action_step' = [0.1, 0.5]\n"
-LOCA = read_study(packaged()["loca"])
+LOCA = read_study(packaged_studies()["loca"])
 
 
 def invoke(*words: object) -> Any:

@@ -14,12 +14,12 @@ from expectant.cli.catalogue import catalogue
 from expectant.core.config import KINDS
 from expectant.experiments.best import best
 from expectant.experiments.curves import CURVES
-from expectant.experiments.reproduce import place_for
-from expectant.experiments.study import the_paper, word_for
+from expectant.experiments.reproduce import choose_target
+from expectant.experiments.study import read_paper, study_word
 from expectant.experiments.study_config import QUICK_RUNS, StudyConfig
 from expectant.experiments.trial_table import TRIALS
 
-PAPER = the_paper()
+PAPER = read_paper()
 
 
 def test_every_option_of_every_component_has_a_meaning():
@@ -70,11 +70,11 @@ def test_names_from_elsewhere_get_a_hint(call, given, meant):
 )
 def test_less_never_replaces_more(before, now, place, tmp_path, monkeypatch):
     earlier = StudyConfig(PAPER, **{"figures": PAPER.figures, **before})
-    facts = {**earlier.facts(), "study": word_for(PAPER.folder)}
+    facts = {**earlier.facts(), "study": study_word(PAPER.folder)}
     (tmp_path / CURVES).touch()
     monkeypatch.setattr("expectant.experiments.reproduce.read_facts", lambda path: facts)
     request = StudyConfig(PAPER, **{"figures": PAPER.figures, **now})
-    assert place_for(request, tmp_path) == tmp_path / place
+    assert choose_target(request, tmp_path) == tmp_path / place
 
 
 SWEEP: dict[str, Any] = {

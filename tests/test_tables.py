@@ -12,7 +12,7 @@ from test_site import context
 
 from expectant.experiments.config_file import read_config
 from expectant.experiments.grid import settings_of
-from expectant.experiments.study import packaged, read_study, the_paper
+from expectant.experiments.study import packaged_studies, read_paper, read_study
 from expectant.experiments.trials import Trial
 
 tables = context("fill_tables")
@@ -33,7 +33,7 @@ def test_verdicts_are_on_the_claims_of_the_paper_and_do_not_depend_on_the_seed()
         {(one["id"], one["interpretation"]): one["verdict"] for one in tables.read(name)}
         for name in (tables.PAPER, "measured/second-seed-claims")
     )
-    assert {key for key, _ in first} == {claim.id for claim in the_paper().claims}
+    assert {key for key, _ in first} == {claim.id for claim in read_paper().claims}
     moved = [(first[key], second[key]) for key in first if first[key] != second[key]]
     assert all("unclear" in pair for pair in moved) and len(moved) <= len(first) / 20
 
@@ -51,7 +51,7 @@ def test_the_adaptation_test_confirms_what_is_published():
 def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
     trials = {
         trial.base_panel or trial.experiment: trial.agent
-        for experiment in read_study(packaged()["loca"]).experiments.values()
+        for experiment in read_study(packaged_studies()["loca"]).experiments.values()
         for trial in experiment.trials()
     }
     names = ["q_learning", "q_planning_distribution", "q_planning_expectation", "lookahead",
@@ -73,7 +73,7 @@ def test_claim_22_compares_printed_step_sizes_with_the_best_that_was_found():
         if one["interpretation"] == "preferred" and one["figure"][0] == "5"
     }
     trials = {
-        trial.agent_key: trial.agent for trial in the_paper().experiments["ablation-22"].trials()
+        trial.agent_key: trial.agent for trial in read_paper().experiments["ablation-22"].trials()
     }
     agents = {"q": "q_learning", "ahead": "lookahead", "values": "cached_values"}
     for short, agent in agents.items():
@@ -120,7 +120,7 @@ STUDIES = sorted(
 
 
 def trials_of(study: str) -> Iterator[tuple[str, Trial]]:
-    for name, experiment in read_study(packaged()[study]).experiments.items():
+    for name, experiment in read_study(packaged_studies()[study]).experiments.items():
         for trial in experiment.trials():
             yield name, trial
 
@@ -142,11 +142,11 @@ def test_every_arm_has_the_settings_that_were_chosen_for_it(study):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_arms_were_tuned_alike_and_on_other_seeds(study):
-    experiments = read_study(packaged()[study]).experiments
+    experiments = read_study(packaged_studies()[study]).experiments
     tried: dict[tuple[str, str], set[int]] = {}
     for one in tables.read(f"measured/{study}-tuning"):
         tried.setdefault((one["figure"], one["panel"]), set()).add(one["tried"])
         assert one["seed"] != experiments[one["figure"]].seed
-        spec = read_config(packaged()[study] / f"{one['figure']}-tuning.toml")
+        spec = read_config(packaged_studies()[study] / f"{one['figure']}-tuning.toml")
         assert (spec.runs, spec.seed) == (one["runs"], one["seed"])
     assert all(len(counts) == 1 for counts in tried.values()), tried

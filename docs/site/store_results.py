@@ -56,7 +56,7 @@ def read(path: Path) -> Any:
 def store_study(folder: Path, name: str = "") -> None:
     """Store the results of a study; figures and claims that it lacks stay as they are."""
     from expectant.experiments.reproduce import read_stored
-    from expectant.experiments.study import packaged, read_study
+    from expectant.experiments.study import packaged_studies, read_study
 
     request, panels = read_stored(folder, trust=True)
     study = request.study.name
@@ -66,7 +66,7 @@ def store_study(folder: Path, name: str = "") -> None:
         fresh = {entry["figure"] for entry in entries}
         path = MEASURED / f"{study}.json"
         write(path, [*(entry for entry in read(path) if entry["figure"] not in fresh), *entries])
-    panel_of = {claim.id: claim.panel for claim in read_study(packaged()[study]).claims}
+    panel_of = {claim.id: claim.panel for claim in read_study(packaged_studies()[study]).claims}
     path = MEASURED / f"{name or study}-claims.json"
     claims = {
         (row["id"], row["interpretation"]): row for row in read(path) if row["id"] in panel_of
@@ -135,12 +135,12 @@ def step_times(trials: Any, folder: Path) -> dict[tuple[str, ...], float]:
 def store_tuning(folder: Path) -> None:
     """Store the parameters that a sweep selected for the arms of a study."""
     from expectant.experiments.best import choose_in_group
-    from expectant.experiments.study import packaged, read_study
+    from expectant.experiments.study import packaged_studies, read_study
     from expectant.experiments.sweep_results import read_folder
 
     sweep = read_folder(folder)
     name = sweep.experiment.name
-    study = next(study for study in packaged() if name.startswith(f"{study}-"))
+    study = next(study for study in packaged_studies() if name.startswith(f"{study}-"))
     figure = name.removeprefix(f"{study}-").removesuffix("-tuning")
     path = MEASURED / f"{study}-tuning.json"
     entries = [entry for entry in read(path) if entry["figure"] != figure]
@@ -154,7 +154,7 @@ def store_tuning(folder: Path) -> None:
             "edge": list(choice.at_edge), "tried": choice.tried, "diverged": choice.diverged,
             "runs": sweep.experiment.runs, "seed": sweep.experiment.seed,
         })  # fmt: skip
-    order = list(read_study(packaged()[study]).figures)
+    order = list(read_study(packaged_studies()[study]).figures)
     write(path, sorted(entries, key=lambda entry: order.index(entry["figure"])))
 
 

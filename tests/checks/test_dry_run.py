@@ -104,7 +104,7 @@ def looked_at(domain: Any, agent: Any) -> None:
 
 
 def performed(domain: Any, agent: Any) -> None:
-    records.performer(setup(domain, agent), True, "", Silent())
+    records.load_evaluation(setup(domain, agent), True, "", Silent())
 
 
 def decided(domain: Any, agent: Any) -> None:

@@ -18,12 +18,12 @@ from expectant.experiments.claims import Claim, Verdict, judge_claims
 from expectant.experiments.clauses import BLOCKS, Clause
 from expectant.experiments.decision_cost import CostRule
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.reproduce import verdicts_of
-from expectant.experiments.study import the_paper
+from expectant.experiments.reproduce import judge_study
+from expectant.experiments.study import read_paper
 
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
 OPTIMUM, BIN = 10.0, 50
-CLAIMS = the_paper().claims
+CLAIMS = read_paper().claims
 NAMES = {k: v for one in CLAIMS for part in one.clauses for k, v in part.names.items()}
 Q, EXPECTATION, TRUE = "q_learning", "q_planning_expectation", "q_planning_true"
 
@@ -161,9 +161,9 @@ def test_the_chance_is_that_of_a_figure_with_as_many_runs_as_the_source():
     )
     ours = paper_panel("5a", {key: np.full(40, level) for key, level in
                               (("lookahead", 9.0), (EXPECTATION, 1.0))}, 500)  # fmt: skip
-    (of_study,) = verdicts_of(replace(the_paper(), claims=(claim(13),)), [ours])
+    (of_study,) = judge_study(replace(read_paper(), claims=(claim(13),)), [ours])
     assert of_study.replication_probability == 1.0
-    assert the_paper().sizes["1"] is None and the_paper().sizes["5a"] == 30
+    assert read_paper().sizes["1"] is None and read_paper().sizes["5a"] == 30
 
 
 def test_several_parts_are_shown_together_or_not_at_all():

@@ -15,11 +15,11 @@ from expectant.analysis.verdicts import ABOVE, Statement
 from expectant.experiments import interpretations as module
 from expectant.experiments.claims import Claim, judge_claims
 from expectant.experiments.clauses import Clause
-from expectant.experiments.interpretations import as_rows, differences, variants
+from expectant.experiments.interpretations import as_rows, find_differences, list_variants
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.study import the_paper
+from expectant.experiments.study import read_paper
 
-PAPER = the_paper()
+PAPER = read_paper()
 
 
 def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
@@ -36,19 +36,19 @@ def test_differences_between_interpretations_are_paired():
         Clause(METRICS["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
     )
     claim = Claim(1, "5a", "", clauses=clauses)
-    first, second = differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
+    first, second = find_differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
     assert first.effect == pytest.approx(2.0, abs=0.1)
     assert first.high - first.low < 0.2  # each by itself is known to give or take 3
     assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
     verdicts = judge_claims([claim], [noise()])
-    (row,) = as_rows([(variants(PAPER)[0], verdicts, {1: [second, first]})])
+    (row,) = as_rows([(list_variants(PAPER)[0], verdicts, {1: [second, first]})])
     mean, last = row["moved"][1]  # the part that moved the most margins comes first
     assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
     assert last["clear"] and not last["matters"]
-    (unchanged,) = differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
+    (unchanged,) = find_differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
     assert (unchanged.effect, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
     elsewhere = Claim(1, "5a", "", clauses=(replace(clauses[0], figure="3"),))
-    assert differences(elsewhere, [noise()], [noise()]) == []
+    assert find_differences(elsewhere, [noise()], [noise()]) == []
 
 
 def test_what_matters_is_corrected_for_being_one_of_many():
@@ -56,17 +56,17 @@ def test_what_matters_is_corrected_for_being_one_of_many():
     clause = Clause(METRICS["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5))
     claim = Claim(1, "5a", "", clauses=(clause,))
     panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
-    none, close, far = (differences(claim, [panel], [noise()])[0] for panel in panels.values())
+    none, close, far = (find_differences(claim, [panel], [noise()])[0] for panel in panels.values())
     assert close.low > 0.5 and none.low < 0.5
     verdicts = judge_claims([claim], [noise()])
 
     def matters(many: int) -> list[bool]:
-        (row,) = as_rows([(variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})])
+        (row,) = as_rows([(list_variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})])
         return [part["matters"] for part in row["moved"][1]]
 
     assert matters(0) == [True, True]
     assert matters(1000) == [True] + [False] * 1001
-    (alone,) = as_rows([(variants(PAPER)[0], verdicts, {1: [close]})])
+    (alone,) = as_rows([(list_variants(PAPER)[0], verdicts, {1: [close]})])
     assert alone["moved"][1][0]["p"] < 0.05  # as its interval says
 
 

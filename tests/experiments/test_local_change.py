@@ -11,7 +11,7 @@ import expectant as ex
 from expectant.analysis.adaptation import LAST, adaptation_verdict, score_adaptation
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.experiments.metrics import find_metric
-from expectant.experiments.study_report import rows_of, score_as_data
+from expectant.experiments.study_report import adaptation_rows, score_as_data
 
 LEVELS = (
     Level(0, 100, 2.0, "optimum"),
@@ -86,7 +86,7 @@ def test_rows_have_names_settings_and_measures():
     panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
     agent = ex.QLearning.paper(0.3, discount=0.97)
     trial: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)
-    (row,) = rows_of([panel], [trial])
+    (row,) = adaptation_rows([panel], [trial])
     assert (row["agent"], row["backups"], row["P1"], row["adaptation"]) == ("one", "all", 1.0, 0.5)
     step = "Fixed(step=0.3, per='feature', bounded=False)"
     assert row["settings"] == f"QLearning(discount=0.97, action_step={step})"
@@ -97,6 +97,6 @@ def test_rows_have_names_settings_and_measures():
 def test_other_curves_are_not_such_a_test():
     panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
     other = replace(panel, levels=LEVELS[:2])
-    assert rows_of([other], []) == []
+    assert adaptation_rows([other], []) == []
     with pytest.raises(Unavailable, match="was not looked at through a local change"):
         find_metric("adaptation").of(other, rows)

@@ -11,7 +11,7 @@ from experiments.sweeping import TRIAL, spec
 
 import expectant as ex
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.curves import panels_of
+from expectant.experiments.curves import group_panels
 from expectant.experiments.runner import Work
 from expectant.experiments.store import Store
 from expectant.experiments.timings import add_times, step_nanoseconds
@@ -24,7 +24,7 @@ def panel_of(*agents, domain=TRIAL.domain):
         replace(TRIAL, agent=agent, agent_key=str(n), domain=domain)
         for n, agent in enumerate(agents)
     ]
-    return panels_of(trials, [np.zeros((25, 4))] * len(trials))[0]
+    return group_panels(trials, [np.zeros((25, 4))] * len(trials))[0]
 
 
 # ------------------------------------------------------------------------------------- the optimum
@@ -67,7 +67,7 @@ def test_a_panel_says_when_its_domain_changes():
     trial = replace(
         TRIAL, domain=ex.domains.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4
     )
-    assert panels_of([trial], [np.zeros((25, 4))])[0].changes == (7.0,)
+    assert group_panels([trial], [np.zeros((25, 4))])[0].changes == (7.0,)
 
 
 # ------------------------------------------------------------------------------------------ shards

@@ -7,14 +7,14 @@ import pytest
 
 import expectant as ex
 from expectant.analysis.panel import Panel
-from expectant.experiments.curves import panels_of
-from expectant.experiments.interpretations import variants as variants_of
-from expectant.experiments.reproduce import verdicts_of
+from expectant.experiments.curves import group_panels
+from expectant.experiments.interpretations import list_variants
+from expectant.experiments.reproduce import judge_study
 from expectant.experiments.store import Store
-from expectant.experiments.study import the_paper
+from expectant.experiments.study import read_paper
 from expectant.experiments.study_config import StudyConfig as AnyRequest
 
-PAPER = the_paper()
+PAPER = read_paper()
 FIGURES, SETS, INTERPRETATIONS, read = (
     PAPER.figures,
     PAPER.interpretations,
@@ -25,7 +25,7 @@ figure = PAPER.experiments.__getitem__
 
 
 def variants():
-    return variants_of(PAPER)
+    return list_variants(PAPER)
 
 
 def StudyConfig(figures=FIGURES, **options):
@@ -97,7 +97,7 @@ def test_the_commands_make_the_same_request_again():
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
     """Going the wrong way throughout earns −5.2: the floor lies far below."""
     trials = read("4a", "preferred").trials()
-    panel = next(p for p in panels_of(trials, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
+    panel = next(p for p in group_panels(trials, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
     at_random = panel.optimum - (panel.optimum - panel.floor) / 5.0
     assert panel.floor == pytest.approx(at_random - 4.0 * (panel.optimum - at_random))
     assert panel.floor < -50.0 < at_random < panel.optimum
@@ -107,7 +107,7 @@ def test_a_decision_is_cheap_with_maintained_weights():
     """Claim 18 has two answers: the printed form is dear, the one that keeps its weights is not."""
     empty = np.zeros((2, 40))
     panel = Panel("5a", "", "preferred", 50, None, 0.0, {"q": empty}, {"q": "Q"})
-    found = {one.id: one for one in verdicts_of(PAPER, [panel]) if one.figure == "discussion"}
+    found = {one.id: one for one in judge_study(PAPER, [panel]) if one.figure == "discussion"}
     assert {id: one.verdict for id, one in found.items()} == {18: "holds", 30: "does not hold"}
     assert found[30].effect == 1.0  # 8 · 5 reads like cached action values, however many features
 

@@ -1,4 +1,4 @@
-"""Looks at an agent on a schedule, as the curve of a run."""
+"""Looks at an agent on a make_schedule, as the curve of a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from expectant.engine.loop import Budget, simulate
 from expectant.engine.probe import States, all_states, ask, copy_subject, probe_agent
 from expectant.engine.setup import Setup
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.curves import panels_of
+from expectant.experiments.curves import group_panels
 from expectant.experiments.metrics import find_metric
 from expectant.experiments.probes import PROBES, register_probe
-from expectant.experiments.recording import Record, levels_of, record_from, recorded, schedule
+from expectant.experiments.recording import (
+    Record,
+    make_schedule,
+    parse_record,
+    record_levels,
+    record_run,
+)
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.trials import Trial, trial_hash
@@ -35,12 +41,12 @@ def job_of(domain, agent):
 
 
 def greedy(every):
-    return record_from({"probe": "greedy_return", "every": every})
+    return parse_record({"probe": "greedy_return", "every": every})
 
 
 def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
     control = np.zeros(1, np.int64)
-    return recorded(job_of(domain, agent), number, loop, ask, control, greedy(every))[0]
+    return record_run(job_of(domain, agent), number, loop, ask, control, greedy(every))[0]
 
 
 @pytest.mark.parametrize(
@@ -65,18 +71,18 @@ def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
     ],
 )
 def test_schedules_of_other_runs(domain, length, at, phases):
-    when = schedule(Setup(domain, ex.OneHot(), FAST, **length), 10)
+    when = make_schedule(Setup(domain, ex.OneHot(), FAST, **length), 10)
     assert when.at.tolist() == at
     assert when.phases.tolist() == phases
 
 
 def test_an_agent_that_plans_everywhere_carries_the_news():
-    found, when = run_plain(FAST), schedule(job_of(SMALL, FAST), 100)
+    found, when = run_plain(FAST), make_schedule(job_of(SMALL, FAST), 100)
     best = [4 * (1 + 0.97 + 0.97**2 + 0.97**3) / 4, (2 + 1.94 + 2 * 0.97**2 + 1) / 4]
     assert found[when.at == 600].tolist() == pytest.approx([best[0], best[0] / 4])
     assert found[when.at == 900][0] == pytest.approx(best[1])
     assert found[-1] == pytest.approx(best[1])
-    levels = levels_of(job_of(SMALL, FAST), greedy(100))
+    levels = record_levels(job_of(SMALL, FAST), greedy(100))
     assert [(level.start, level.end, level.name) for level in levels] == [
         (0, 600, "optimum"),
         (600, 1200, "optimum"),
@@ -89,7 +95,7 @@ def test_an_agent_that_does_not_plan_does_not():
     grid = SMALL.replace(phase_steps=(3000, 300, 300))
     found = run_plain(ex.QLearning.paper(0.5, epsilon=0.5, discount=0.97), grid)
     outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
-    at = schedule(job_of(grid, FAST), 100).at
+    at = make_schedule(job_of(grid, FAST), 100).at
     assert found[at == 3000] == pytest.approx([4 * outdated, outdated])
     assert found[at == 3300][0] <= outdated + 1e-9
 
@@ -145,11 +151,11 @@ def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
     curves = compute(trials, Store(tmp_path)).curves()
     plain = [run_plain(FAST, every=500, number=number) for number in range(2)]
     assert (curves[0] == np.stack(plain)).all()  # compiled and plain: the same bits
-    (panel,) = panels_of(trials, curves)
+    (panel,) = group_panels(trials, curves)
     assert (panel.unit, panel.quantity) == ("step", "expected return of the greedy policy")
     assert panel.x.tolist() == trials[0].firsts.tolist()
     assert (panel.end, panel.breaks) == (1200.0, [600.0, 900.0])
-    assert panel.levels == levels_of(trials[0].setup, greedy(500))
+    assert panel.levels == record_levels(trials[0].setup, greedy(500))
 
 
 def test_the_code_of_a_look_belongs_to_a_trials_identity():
@@ -189,11 +195,11 @@ def test_looks_may_begin_late_and_count_from_there():
     (trial,) = parse_config(text, "config.toml").trials()
     assert trial.record is not None and trial.record.to_dict()["after"] == 30
     setup = trial.setup
-    when = schedule(setup, trial.record.every, trial.record.after)
+    when = make_schedule(setup, trial.record.every, trial.record.after)
     assert when.at.tolist() == [30, 35, 40, 45, 50]
-    curve, _ = recorded(setup, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
+    curve, _ = record_run(setup, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
     assert curve[0] == 0.0 and curve[-1] > 10.0
-    (panel,) = panels_of([trial], [np.stack([curve, curve])])
+    (panel,) = group_panels([trial], [np.stack([curve, curve])])
     assert panel.points is not None and panel.points.tolist() == [0, 5, 10, 15, 20]
     (level,) = panel.levels
     best = ex.exact.start_return(
@@ -209,8 +215,8 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     car, features = ex.domains.DrivenCar(), ex.Tiles(2, 3)
     agent = ex.Lookahead.paper(0.1, 0.0, planning_steps=0, epsilon=0.0)
     setup = Setup(car, features, agent, episodes=1)
-    record = record_from({"probe": "known_error", "every": 1})
-    curve, stop = recorded(setup, 0, simulate, ask, np.zeros(1, np.int64), record)
+    record = parse_record({"probe": "known_error", "every": 1})
+    curve, stop = record_run(setup, 0, simulate, ask, np.zeros(1, np.int64), record)
     known = car.reference_values(1.0)
     vectors = probe_agent(ask, copy_subject(stop.run), States(known.observations, np.full(100, -1)),
                    ("features",)).features  # fmt: skip

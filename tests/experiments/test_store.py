@@ -10,7 +10,7 @@ from faults import unreadable
 
 import expectant as ex
 from expectant.core.files import StoreError
-from expectant.experiments.curves import panels_of, read_curves, read_facts, write_curves
+from expectant.experiments.curves import group_panels, read_curves, read_facts, write_curves
 from expectant.experiments.runner import TrialError, compute
 from expectant.experiments.store import Batch, Span, Store
 from expectant.experiments.trials import trial_hash
@@ -54,7 +54,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
 def test_curves_go_through_the_file(tmp_path):
     curve = np.random.default_rng(0).normal(size=(25, 4))
     curve[3, 2:] = np.nan
-    panels = panels_of([TRIAL], [curve])
+    panels = group_panels([TRIAL], [curve])
     assert panels[0].optimum == pytest.approx(13.924, abs=1e-3)
     write_curves(tmp_path / "c.parquet", panels, {"seed": 7})
     (again,) = read_curves(tmp_path / "c.parquet", [TRIAL])
@@ -105,7 +105,7 @@ def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
 def test_damaged_curves_are_named(tmp_path):
     path = tmp_path / "c.parquet"
     curve = np.random.default_rng(0).normal(size=(25, 4))
-    write_curves(path, panels_of([TRIAL], [curve]), {})
+    write_curves(path, group_panels([TRIAL], [curve]), {})
     content = path.read_bytes()
     path.write_bytes(_flip(content, content.index(curve.tobytes()[:8])))
     for read in (lambda: read_curves(path, [TRIAL]), lambda: read_facts(path)):

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.experiments.interpretations import variants
+from expectant.experiments.interpretations import list_variants
 from expectant.experiments.metrics import METRICS, find_metric
 from expectant.experiments.probes import PROBES
 from expectant.experiments.reproduce import read_stored, reproduce
-from expectant.experiments.study import find_study, packaged, read_study, spec_at
+from expectant.experiments.study import find_config, find_study, packaged_studies, read_study
 from expectant.experiments.study_config import StudyConfig
 from expectant.experiments.toml_tables import ConfigError
 
@@ -105,7 +105,7 @@ def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):
             (c.experiment, vars(c.agent)["action_step"].step, vars(c.domain)["slip"], c.seed)
             for c in trials
         }
-        for variant in variants(read_study(folder))
+        for variant in list_variants(read_study(folder))
         if (trials := variant.trials(7))
     }
     assert found == {
@@ -186,13 +186,13 @@ def test_a_study_that_is_not_there(tmp_path):
         find_study("cart-poel")
     with pytest.raises(ConfigError, match=r"is no study, it has no study\.toml"):
         find_study(str(tmp_path))
-    with pytest.raises(ConfigError, match="has several specs"):
-        spec_at("kudashkina-2021")
-    assert spec_at("cart-pole").name == "cart-pole.toml"
-    assert spec_at("loca/planning") == packaged()["loca"] / "planning.toml"
-    with pytest.raises(ConfigError, match="loca has no spec 'planing', did you mean 'planning'"):
-        spec_at("loca/planing")
-    assert spec_at("nowhere/planning") == Path("nowhere/planning")
+    with pytest.raises(ConfigError, match="has several configs"):
+        find_config("kudashkina-2021")
+    assert find_config("cart-pole").name == "cart-pole.toml"
+    assert find_config("loca/planning") == packaged_studies()["loca"] / "planning.toml"
+    with pytest.raises(ConfigError, match="loca has no config 'planing', did you mean 'planning'"):
+        find_config("loca/planing")
+    assert find_config("nowhere/planning") == Path("nowhere/planning")
 
 
 def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):

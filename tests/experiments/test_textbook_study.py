@@ -7,7 +7,7 @@ import pytest
 
 import expectant as ex
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.curves import panels_of
+from expectant.experiments.curves import group_panels
 from expectant.experiments.tasks import Kernels, Task, assembled, run_one
 from expectant.experiments.toml_tables import ConfigError
 
@@ -33,7 +33,7 @@ def curve(extent: str, record: str):
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in (0, 1)]
     batch = assembled(task, [run for run in runs if run is not None]).batch
     assert batch is not None
-    return panels_of(trials, [batch.curves])[0]
+    return group_panels(trials, [batch.curves])[0]
 
 
 def test_curves_can_be_of_lengths():
@@ -97,7 +97,7 @@ def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
     batch = assembled(task, [run for run in runs if run is not None]).batch
     assert batch is not None
-    panel = panels_of(trials, [batch.curves])[0]
+    panel = group_panels(trials, [batch.curves])[0]
     assert panel.levels == ()  # there is no one optimum
     for number in range(3):
         own = ex.domains.Branching(states=6, branches=2, task_seed=number)
@@ -127,8 +127,8 @@ def test_step_panels_mark_where_the_maze_changes():
     text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
     for record in ("total reward", "reward"):
         found = text.replace("dyna_maze", "blocking_maze").replace("total reward", record)
-        panel = panels_of(parse_config(found, "config.toml").trials(), [np.zeros((2, 30))])[0]
+        panel = group_panels(parse_config(found, "config.toml").trials(), [np.zeros((2, 30))])[0]
         assert panel.breaks == [1000.0]
     short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
-    panel = panels_of(parse_config(short, "config.toml").trials(), [np.zeros((2, 30))])[0]
+    panel = group_panels(parse_config(short, "config.toml").trials(), [np.zeros((2, 30))])[0]
     assert panel.breaks == []

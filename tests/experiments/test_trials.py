@@ -12,14 +12,20 @@ from expectant.engine.loop import simulate
 from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
 from expectant.exact.loca_mountain_car import reference_levels
-from expectant.experiments.recording import earned, levels_of, performer, record_from, recorded
+from expectant.experiments.recording import (
+    evaluate_copy,
+    load_evaluation,
+    parse_record,
+    record_levels,
+    record_run,
+)
 
 CAR = ex.domains.LocaMountainCar(phase_steps=(300, 100, 100))
 AGENT = ex.QLearning.paper(0.3, step_unit="total", discount=0.99, initial_value=4.0)
 
 
 def record(every, episodes):
-    return record_from({"probe": "episode_return", "every": every, "episodes": episodes})
+    return parse_record({"probe": "episode_return", "every": every, "episodes": episodes})
 
 
 def car_job(domain=CAR):
@@ -35,13 +41,13 @@ def test_returns_are_discounted_by_hand():
         start=[1.0, 0.0, 0.0],
     )
     setup = Setup(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
-    curve, _ = recorded(setup, 0, simulate, perform_discounted, new_control(), record(3, 2))
+    curve, _ = record_run(setup, 0, simulate, perform_discounted, new_control(), record(3, 2))
     assert curve.tolist() == [1.0 + 0.5 * 2.0 + 0.25 * 4.0] * 3
 
 
 def test_a_run_that_is_looked_at_is_the_same_run():
     setup = car_job()
-    curve, looked_at = recorded(
+    curve, looked_at = record_run(
         setup, 1, simulate, perform_discounted, new_control(), record(100, 3)
     )
     (alone,) = drive(setup, 1, simulate, new_control())
@@ -58,28 +64,30 @@ def test_levels_are_those_of_the_car():
     assert local == after
     assert local["optimum"] == pytest.approx(1.309, abs=0.01)
     assert local["outdated policy"] == pytest.approx(0.484, abs=0.01)
-    lines = levels_of(car_job(), record(100, 2))
+    lines = record_levels(car_job(), record(100, 2))
     assert [(line.name, line.start, line.end) for line in lines] == [
         ("optimum", 0.0, 300.0), ("optimum", 300.0, 500.0), ("outdated policy", 300.0, 500.0),
     ]  # fmt: skip
-    assert levels_of(car_job(ex.MountainCar()), record(100, 2)) == ()
+    assert record_levels(car_job(ex.MountainCar()), record(100, 2)) == ()
 
 
 def test_a_diverged_agent_earns_nothing_that_is_known():
     setup = car_job()
     run, _ = setup.build(0)
     run.agent.weights[:] = np.nan
-    assert np.isnan(earned(perform_discounted, setup, run, 0, 0, 2, new_control())).all()
-    stopped = earned(perform_discounted, setup, setup.build(0)[0], 0, 0, 2, np.ones(1, np.int64))
+    assert np.isnan(evaluate_copy(perform_discounted, setup, run, 0, 0, 2, new_control())).all()
+    stopped = evaluate_copy(
+        perform_discounted, setup, setup.build(0)[0], 0, 0, 2, np.ones(1, np.int64)
+    )
     assert np.isnan(stopped).all()  # and has not taken a step
 
 
 def test_what_cannot_be_judged_by_episodes():
     with pytest.raises(ValueError, match=r"LocaGrid: has phases.*prepare_evaluation"):
-        recorded(
+        record_run(
             Setup(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
             new_control(), record(5, 1),
         )  # fmt: skip
     outside = Setup(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
     with pytest.raises(ValueError, match="needs a domain in compiled code, got Gym"):
-        performer(outside, None, "", Silent())
+        load_evaluation(outside, None, "", Silent())

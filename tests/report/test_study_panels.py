@@ -10,9 +10,9 @@ import pytest
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.curves import panels_of
-from expectant.experiments.reproduce import summary
-from expectant.experiments.study_report import shown
+from expectant.experiments.curves import group_panels
+from expectant.experiments.reproduce import summarise
+from expectant.experiments.study_report import select_panels
 from expectant.report.chart import chart_of
 
 
@@ -49,18 +49,18 @@ def test_a_zoom_follows_the_panels_of_its_interpretation():
         for r in ("literal", "preferred")
         for s in ("slip 0", "slip 0.1")
     ]
-    found = shown(panels, "4a", zoom=250)
+    found = select_panels(panels, "4a", zoom=250)
     assert [(p.interpretation, p.title or p.panel) for p in found] == [
         (interpretation, name)
         for interpretation in ("literal", "preferred")
         for name in ("slip 0", "slip 0.1", "slip 0: move 1", "slip 0.1: move 1")
     ]
     assert found[2].x.tolist() == [-225 + 50 * n for n in range(10)]
-    assert shown(panels, "4a") == panels
+    assert select_panels(panels, "4a") == panels
 
 
 def test_long_phases_are_drawn_around_their_moves_only():
-    found = shown([panel(bins=400, bin=20, every=4_000, name="")], "4a")
+    found = select_panels([panel(bins=400, bin=20, every=4_000, name="")], "4a")
     assert [p.title for p in found] == ["move 1 of the goal"]
     chart = chart_of(found)
     (plot,) = chart.plots
@@ -77,7 +77,7 @@ def test_panels_know_the_best_soft_return_of_their_domain():
             text + "[agents.q]\nkind = 'q_learning'\naction_step = 0.1\n", "x"
         )
         trials = experiment.trials()
-        (found,) = panels_of(trials, [np.zeros((1, 1))])
+        (found,) = group_panels(trials, [np.zeros((1, 1))])
         assert (4 * found.optimum + found.floor) / 5 == pytest.approx(at_random)
         return found.optimum, found.best_soft
 
@@ -90,7 +90,7 @@ def test_panels_know_the_best_soft_return_of_their_domain():
 
 def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:
     panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=2)
-    first, _, last = summary([panel], {(panel.panel, "q_learning"): 5.0})
+    first, _, last = summarise([panel], {(panel.panel, "q_learning"): 5.0})
     expected = interval(panel.curves["q_learning"].mean(axis=1))
     assert [first["mean_return"], first["low"], first["high"]] == [float(x) for x in expected]
     assert (first["runs"], first["diverged"], first["step_nanoseconds"]) == (6, 0, 5.0)

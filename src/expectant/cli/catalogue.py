@@ -59,10 +59,10 @@ def entry(kind: str) -> dict[str, Any]:
 
 def study_entries() -> list[dict[str, Any]]:
     """List the packaged studies in the same form, with source, figures and number of claims."""
-    from expectant.experiments.study import packaged, read_study
+    from expectant.experiments.study import packaged_studies, read_study
 
     entries = []
-    for name, folder in packaged().items():
+    for name, folder in packaged_studies().items():
         entry: dict[str, Any] = {"group": "studies", "kind": name, "name": name}
         try:
             study = read_study(folder)

@@ -56,12 +56,12 @@ def run(
     """
     with plain_errors("experiments", "report"):
         from expectant.experiments.reproduce import write_experiment, write_sweep
-        from expectant.experiments.study import spec_at
+        from expectant.experiments.study import find_config
         from expectant.experiments.sweep_command import run_file
         from expectant.experiments.trial_table import tell_troubles
 
         experiment, outcome = run_file(
-            spec_at(config), out, threads=threads, engine=engine, address=address, shard=shard,
+            find_config(config), out, threads=threads, engine=engine, address=address, shard=shard,
             search=search, trials=trials, accept_versions=accept_versions,
         )  # fmt: skip
         for trial, reason in outcome.failed.items():
@@ -76,12 +76,12 @@ def run(
 
 
 def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None:
-    from expectant.experiments.reproduce import summary, times_of
+    from expectant.experiments.reproduce import step_times, summarise
     from expectant.report.terminal_tables import curve_table, print_table
 
-    times = times_of(outcome)
+    times = step_times(outcome)
     if json:
-        print_json(summary(panels, times, outcome.troubles))
+        print_json(summarise(panels, times, outcome.troubles))
     else:
         print_table(curve_table(panels, times))
         print(f"report: {outcome.folder / 'report.html'}")
@@ -138,7 +138,7 @@ def best(
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the figures and the page of a results folder again."""
     with plain_errors("experiments", "report"):
-        from expectant.experiments.reproduce import report_again
+        from expectant.experiments.reproduce import rewrite_report
 
-        for path in report_again(folder, trust=trust):
+        for path in rewrite_report(folder, trust=trust):
             print(path)

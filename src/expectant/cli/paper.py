@@ -55,7 +55,7 @@ def reproduce(
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("experiments", "report"):
         from expectant.experiments.interpretations import vary_interpretations
-        from expectant.experiments.reproduce import LOCA_ROWS, place_for
+        from expectant.experiments.reproduce import LOCA_ROWS, choose_target
         from expectant.experiments.reproduce import reproduce as run_study
         from expectant.experiments.study import find_study, read_study
         from expectant.experiments.study_config import LOCA, QUICK_RUNS, configure_study
@@ -64,13 +64,13 @@ def reproduce(
 
         SEED.check("reproduce", "seed", seed or 0)
         source = read_study(find_study(study), trust=True)
-        request = configure_study(
+        config = configure_study(
             source, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
         )
         if vary:
             folder = out or Path(f"{source.out}-interpretations")
-            more = request.figures, QUICK_RUNS if quick else runs
-            rows = vary_interpretations(source, folder, request.seed or 0, threads, *more)
+            more = config.figures, QUICK_RUNS if quick else runs
+            rows = vary_interpretations(source, folder, config.seed or 0, threads, *more)
             if json:
                 print_json(rows)
             else:
@@ -78,11 +78,11 @@ def reproduce(
                 print(f"all differences: {folder / 'interpretations.json'}")
             return
         folder = out or Path(source.out)
-        place = place_for(request, folder)
-        verdicts = run_study(request, folder, threads, place=place)
-        tell_troubles(troubles_of(place))
+        target = choose_target(config, folder)
+        verdicts = run_study(config, folder, threads, target)
+        tell_troubles(troubles_of(target))
         is_loca = source.name == LOCA
-        rows = json_format.loads((place / LOCA_ROWS).read_text("utf-8"))["rows"] if is_loca else []
+        rows = json_format.loads((target / LOCA_ROWS).read_text("utf-8"))["rows"] if is_loca else []
     if json:
         print_json(rows or [verdict.to_dict() for verdict in verdicts])
         return
@@ -90,6 +90,6 @@ def reproduce(
         tables.print_table(tables.adaptation_table(rows))
     if verdicts:
         tables.print_table(tables.verdict_table(verdicts))
-    if request.warning:
-        print(request.warning)
-    print(f"report: {place / 'report.html'}")
+    if config.warning:
+        print(config.warning)
+    print(f"report: {target / 'report.html'}")

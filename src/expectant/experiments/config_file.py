@@ -27,7 +27,7 @@ from expectant.experiments.grid import (
     make_point,
     parameters_of_table,
 )
-from expectant.experiments.recording import Record, record_from
+from expectant.experiments.recording import Record, parse_record
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
@@ -142,7 +142,7 @@ def _read_record(record: Any, steps: int) -> dict[str, Any]:
         if len(record) > 1:
             raise ConfigError(f"a probe is recorded alone, got {record!r}", "record")
         try:
-            return {"record": record_from(record[0])}
+            return {"record": parse_record(record[0])}
         except ValueError as error:
             raise ConfigError(str(error)) from None
     names = convert(texts(), record, "record")
@@ -227,7 +227,7 @@ class Experiment:
     @property
     def of_errors(self) -> bool:
         """True if lower curves are better: those of errors and of the lengths of episodes."""
-        return self.record.found.of_errors if self.record else self.curve == LENGTH
+        return self.record.definition.of_errors if self.record else self.curve == LENGTH
 
     def with_changes(self, changes: Changes) -> Experiment:
         """Replace some settings where they apply."""

@@ -1,4 +1,4 @@
-"""From stored curves to the panels that analyses and figures work on, and back."""
+"""Panels of learning curves: from trials, to curves.parquet and back."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from expectant.exact import (
     policy_values,
     start_return,
 )
-from expectant.experiments.recording import levels_of
+from expectant.experiments.recording import record_levels
 from expectant.experiments.store import facts_of_table, read_table, write_table
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 CURVES = "curves.parquet"
-FLOOR = 4.0  # times as far below: runs that are stuck or have diverged, and no others
-MOST_STATES = 500  # of an MDP that is solved only to draw a line
+FLOOR = 4.0  # in bin averages: random − 4 × (optimal − random); stuck and diverged runs are below
+MAX_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 
 
-def panels_of(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Panel]:
+def group_panels(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Panel]:
     """Group the curves of trials into panels, in the order of the trials."""
     grouped: dict[tuple[str, str, str], list[tuple[Trial, np.ndarray]]] = {}
     for trial, curve in zip(trials, curves, strict=True):
@@ -46,14 +46,14 @@ def panels_of(trials: Sequence[Trial], curves: Sequence[np.ndarray]) -> list[Pan
             curves={trial.agent_key: curve for trial, curve in members},
             labels={trial.agent_key: trial.label for trial, _ in members},
             title=members[0][0].panel_title,
-            **axes_of_panel([trial for trial, _ in members]),
+            **panel_axes([trial for trial, _ in members]),
         )
         for (figure, name, interpretation), members in grouped.items()
     ]
 
 
-def axes_of_panel(trials: Sequence[Trial]) -> dict[str, Any]:
-    """What the curves of a panel are of, over what, and what they are held against."""
+def panel_axes(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Return the axes, the references and the floor of a panel."""
     first = trials[0]
     if first.record is None and not first.curve and not first.steps:
         optimum = _optimum(trials)
@@ -67,30 +67,29 @@ def axes_of_panel(trials: Sequence[Trial]) -> dict[str, Any]:
     when = first.record.schedule(first.setup)
     levels = [
         line._replace(start=max(0.0, line.start - after), end=line.end - after)
-        for line in levels_of(first.setup, first.record)
+        for line in record_levels(first.setup, first.record)
         if line.end > after
     ]
     return {
         **axes,
-        "quantity": first.record.found.title,
+        "quantity": first.record.definition.title,
         "points": when.at - after,
         "phases": when.phases,
         "levels": tuple(levels),
-        "of_errors": first.record.found.of_errors,
+        "of_errors": first.record.definition.of_errors,
     }
 
 
 def _changes(trial: Trial) -> tuple[float, ...]:
-    """After how many steps a domain changes, where steps are counted; the last phase goes on."""
+    """Return the steps after which a domain changes, where steps are counted."""
     lengths = trial.domain.phase_steps if trial.steps else ()
     return tuple(float(end) for end in np.cumsum(lengths[:-1]))
 
 
 def _optimum(trials: Sequence[Trial]) -> float:
-    """The exact return of acting ε-greedily on optimal values; NaN where there is no one number.
+    """Return the exact return of acting ε-greedily on q*; NaN where it is not unique.
 
-    That is where the domain is not a finite MDP, its phases or those of its runs differ, or agents
-    discount differently.
+    That is where the domain is not a finite MDP, its phases or runs differ, or discounts differ.
     """
     domain, mdp = trials[0].domain, trials[0].domain.mdp()
     discount = trials[0].agent.discount
@@ -98,21 +97,18 @@ def _optimum(trials: Sequence[Trial]) -> float:
     if mdp is None or differ or domain.for_run(0) is not domain:
         return math.nan
     epsilon = max(trial.agent.epsilon for trial in trials)
-    return _one_number(
+    return _common_return(
         [_undiscounted(domain, epsilon, discount, phase) for phase in range(mdp.phases)]
     )
 
 
-def _one_number(returns: Sequence[float]) -> float:
-    """The return in all phases; NaN where they differ."""
+def _common_return(returns: Sequence[float]) -> float:
+    """Return the return in all phases; NaN where they differ."""
     return returns[0] if max(returns) - min(returns) < 1e-9 else math.nan
 
 
 def _floor(trial: Trial, optimum: float) -> float:
-    """Far below acting at random, in terms of how far an exact return is above it; NaN: of none.
-
-    Nearer to it lie bins of agents that follow what they learned before the goal moved.
-    """
+    """Return the lower clip for bin averages: random − 4 × (optimal − random); NaN if unknown."""
     if math.isnan(optimum):
         return optimum
     at_random = _undiscounted(trial.domain, epsilon=1.0, discount=1.0, phase=0)
@@ -120,16 +116,13 @@ def _floor(trial: Trial, optimum: float) -> float:
 
 
 def _best_soft(trials: Sequence[Trial]) -> float:
-    """The best return of any policy with the agents' ε; NaN on the same terms, or if it is large.
-
-    What is recorded is the sum of rewards, so nothing is discounted.
-    """
+    """Return the best undiscounted return of an ε-soft policy; NaN if unknown or too costly."""
     domain, mdp = trials[0].domain, trials[0].domain.mdp()
-    if mdp is None or mdp.endless or mdp.states > MOST_STATES:
+    if mdp is None or mdp.endless or mdp.states > MAX_STATES:
         return math.nan
     epsilon = max(trial.agent.epsilon for trial in trials)
     try:
-        return _one_number(
+        return _common_return(
             [best_epsilon_soft_return(domain, epsilon, phase=n) for n in range(mdp.phases)]
         )
     except ValueError:  # no policy ends for certain
@@ -137,7 +130,7 @@ def _best_soft(trials: Sequence[Trial]) -> float:
 
 
 def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> float:
-    """What is recorded is the sum of rewards, whatever an agent's discount."""
+    """Return the sum of rewards, which curves show whatever an agent's discount."""
     policy = epsilon_greedy_policy(optimal_policy(domain, discount=discount, phase=phase), epsilon)
     try:
         return start_return(domain, policy_values(domain, policy, phase=phase))
@@ -146,7 +139,7 @@ def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> f
 
 
 def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> None:
-    """All curves as one Parquet table; ``facts`` go into its metadata."""
+    """Write all curves as one Parquet table with ``facts`` in its metadata."""
     import pyarrow as arrow
 
     tables = []
@@ -155,13 +148,10 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
             runs, bins = curve.shape
             firsts = arrow.array(np.tile(panel.first_episodes.astype(np.int64), runs))
             unknown, steps = arrow.nulls(curve.size, arrow.int64()), panel.unit == "step"
-            named = {
-                "figure": panel.figure,
-                "panel": panel.panel,
-                "interpretation": panel.interpretation,
-            }
             columns: dict[str, Any] = {
-                **{key: arrow.repeat(text, curve.size) for key, text in named.items()},
+                "figure": arrow.repeat(panel.figure, curve.size),
+                "panel": arrow.repeat(panel.panel, curve.size),
+                "interpretation": arrow.repeat(panel.interpretation, curve.size),
                 "agent": arrow.repeat(agent, curve.size),
                 "run": np.repeat(np.arange(runs, dtype=np.int32), bins),
                 "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
@@ -174,12 +164,12 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
 
 
 def settings_hashes(trials: Iterable[Trial]) -> dict[str, str]:
-    """A hash of the settings of every trial, by which curves can tell what they are of."""
-    found = {}
+    """Hash the settings of every trial."""
+    hashes = {}
     for trial in trials:
         text = json.dumps(trial.identity(), sort_keys=True)
-        found[f"{trial.experiment}/{trial.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return found
+        hashes[f"{trial.experiment}/{trial.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashes
 
 
 def check_settings(
@@ -196,12 +186,12 @@ def check_settings(
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """The facts that were written with some curves."""
+    """Read the facts that were written with curves."""
     return facts_of_table(read_table(path))
 
 
 def read_curves(path: Path, trials: Sequence[Trial]) -> list[np.ndarray]:
-    """The stored curves of some trials."""
+    """Read the stored curves of trials."""
     from pyarrow import compute
 
     table = read_table(path)

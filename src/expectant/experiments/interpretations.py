@@ -1,7 +1,7 @@
-"""Which claims depend on which detail: change one detail at a time, from each interpretation.
+"""Dependence of claims on open details: change one detail at a time, from each interpretation.
 
-The effect of a change is the difference of the claim's own number, paired run by run with the named
-set, corrected for the number of differences. A changed verdict says less: it may change by chance.
+The effect of a change is the difference of the claim's number, paired run by run with the
+unchanged interpretation, with Holm's correction. A changed verdict may be due to chance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from expectant.analysis.panel import Panel, Unavailable
 from expectant.analysis.verdicts import LEVEL, TAIL, Finding, holm_correction
 from expectant.core.files import write_text
 from expectant.experiments.claims import Claim, Verdict, judge_claims
-from expectant.experiments.curves import panels_of
+from expectant.experiments.curves import group_panels
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.study import Detail, DetailChoice, Study
@@ -46,35 +46,35 @@ class Variant:
     def trials(
         self, seed: int, figures: Sequence[str] = (), runs: int | None = None
     ) -> list[Trial]:
-        """The trials of all figures, or of some, that the changed detail concerns."""
-        instead = (self.detail, self.choice) if self.detail and self.choice else None
+        """Return the trials of all figures, or of some, that the changed detail concerns."""
+        changed = {self.detail.name: self.choice} if self.detail and self.choice else None
         trials = []
         for figure in figures or self.study.figures:
             if self.interpretation not in self.study.interpretations_of(figure):
                 continue
             if self.detail is None or self.detail.concerns(figure):
-                experiment = self.study.experiment(figure, self.interpretation, instead=instead)
-                many = runs or experiment.runs
-                trials += replace(experiment, seed=seed, runs=many).trials(self.name)
+                experiment = self.study.experiment(figure, self.interpretation, changed)
+                experiment = replace(experiment, seed=seed, runs=runs or experiment.runs)
+                trials += experiment.trials(self.name)
         return trials
 
 
 # a variant, its verdicts, and by how much each part of every claim, by its id, has moved
-Varied = tuple[Variant, list[Verdict], dict[int, list[Finding]]]
+VariantResult = tuple[Variant, list[Verdict], dict[int, list[Finding]]]
 
 
-def variants(study: Study) -> list[Variant]:
-    """Each interpretation as it is, then with every other choice of every detail."""
-    found = []
+def list_variants(study: Study) -> list[Variant]:
+    """Return each interpretation unchanged, then with every other choice of every detail."""
+    variants = []
     for interpretation in study.interpretations:
-        found.append(Variant(study, interpretation))
-        found += [
+        variants.append(Variant(study, interpretation))
+        variants += [
             Variant(study, interpretation, detail, choice)
             for detail in study.details
             for choice in detail.choices
             if choice is not detail.choice_in(interpretation)
         ]
-    return found
+    return variants
 
 
 def vary_interpretations(
@@ -85,62 +85,66 @@ def vary_interpretations(
     figures: Sequence[str] = (),
     runs: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Run every variant and write what it makes of the claims; one row per variant.
+    """Run every variant, judge the claims and write interpretations.json; one row per variant.
 
     Claims on the cost of a decision, which no detail changes, are left out.
     """
-    chosen = variants(study)
-    if not study.claims or not any(variant.detail for variant in chosen):
+    variants = list_variants(study)
+    if not study.claims or not any(variant.detail for variant in variants):
         raise ValueError(f"{study.name}: nothing to vary, no detail has a second choice")
     claims = [claim for claim in study.claims if claim.clauses]
-    trials = [trial for variant in chosen for trial in variant.trials(seed, figures, runs)]
+    trials = [trial for variant in variants for trial in variant.trials(seed, figures, runs)]
     work = compute(trials, Store(folder), threads=threads, title="one detail at a time")
-    panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
-    for panel in panels_of(trials, work.curves()):
+    panels: dict[str, list[Panel]] = {variant.name: [] for variant in variants}
+    for panel in group_panels(trials, work.curves()):
         panels[panel.interpretation].append(panel)
-    results: list[Varied] = []
-    for variant in chosen:
-        own, base = panels[variant.name], panels[variant.interpretation]
-        moved = {claim.id: differences(claim, own, base) for claim in claims if variant.detail}
-        kept = {id: parts for id, parts in moved.items() if parts}
-        results.append((variant, judge_claims(claims, own, study.sizes), kept))
+    results: list[VariantResult] = []
+    for variant in variants:
+        changed, unchanged = panels[variant.name], panels[variant.interpretation]
+        moved = {}
+        for claim in claims if variant.detail else []:
+            if parts := find_differences(claim, changed, unchanged):
+                moved[claim.id] = parts
+        results.append((variant, judge_claims(claims, changed, study.sizes), moved))
     rows = as_rows(results)
     write_text(folder / FILE, json.dumps(rows, indent=2, ensure_ascii=False))
     return rows
 
 
-def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) -> list[Finding]:
-    """What every part of a claim is in some panels less what it is in others, paired by run.
+def find_differences(
+    claim: Claim, panels: Sequence[Panel], unchanged: Sequence[Panel]
+) -> list[Finding]:
+    """Return the difference of every part of a claim between panels, paired by run.
 
-    Figures that a detail does not concern are the same in both, and no difference.
+    Figures that a detail does not concern have no difference.
     """
-    changed = {panel.figure for panel in panels}
-    both = [[panel for panel in group if panel.figure in changed] for group in (panels, before)]
-    found = []
+    figures = {panel.figure for panel in panels}
+    groups = [[panel for panel in both if panel.figure in figures] for both in (panels, unchanged)]
+    findings = []
     for clause in claim.clauses:
-        if (clause.figure or claim.figure) not in changed:
+        if (clause.figure or claim.figure) not in figures:
             continue
         try:
-            parts = [replace(claim, clauses=(clause,)).parts(group) for group in both]
+            parts = [replace(claim, clauses=(clause,)).parts(group) for group in groups]
         except Unavailable:
             continue
-        found += [clause.find(own, other) for (_, own), (_, other) in zip(*parts, strict=True)]
-    return found
+        findings += [clause.find(new, old) for (_, new), (_, old) in zip(*parts, strict=True)]
+    return findings
 
 
-def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
-    """One row per variant: verdicts by claim, changed verdicts, and moved numbers.
+def as_rows(results: Sequence[VariantResult]) -> list[dict[str, Any]]:
+    """Return one row per variant: verdicts by claim, changed verdicts, and moved numbers.
 
-    Of a claim of several parts the one comes first that has moved the most margins. A difference
+    Of a claim of several parts the one that has moved the most margins comes first. A difference
     matters if it is beyond the margin, by Holm's correction over all parts of all claims under all
-    changes from a set.
+    changes of an interpretation.
     """
     rows: list[dict[str, Any]] = []
-    base: dict[str, dict[int, str]] = {}
+    unchanged: dict[str, dict[int, str]] = {}
     for variant, judged, moved in results:
         runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
         verdicts = {verdict.id: str(verdict.verdict) for verdict in judged}
-        before = base.setdefault(variant.interpretation, verdicts)  # which comes first
+        before = unchanged.setdefault(variant.interpretation, verdicts)  # which comes first
         rows.append(
             {
                 "interpretation": variant.interpretation,
@@ -150,14 +154,14 @@ def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
                 "verdicts": verdicts,
                 "changed": [id for id, verdict in verdicts.items() if before[id] != verdict],
                 "moved": {
-                    id: [_data(part, runs) for part in sorted(parts, key=_margins, reverse=True)]
+                    id: [_as_data(part, runs) for part in sorted(parts, key=_margins, reverse=True)]
                     for id, parts in moved.items()
                 },
             }
         )
-    for interpretation in base:
-        own = [row["moved"].values() for row in rows if row["interpretation"] == interpretation]
-        parts = [part for claims in own for claim in claims for part in claim]
+    for interpretation in unchanged:
+        moved_rows = [row["moved"] for row in rows if row["interpretation"] == interpretation]
+        parts = [part for row in moved_rows for claim in row.values() for part in claim]
         p_values = holm_correction(np.array([part["p"] for part in parts]))
         for part, p_value in zip(parts, p_values, strict=True):
             part["matters"] = bool(p_value <= 1.0 - LEVEL)
@@ -165,12 +169,12 @@ def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
 
 
 def _margins(part: Finding) -> float:
-    """How far a part has moved, in units of its margin."""
+    """Return the effect in units of the margin."""
     return abs(part.effect) / max(part.statement.margin, part.statement.slack)
 
 
 def _p_value(part: Finding, runs: int) -> float:
-    """The p-value of a difference being within its margin, on either side."""
+    """Return the p-value of a difference being within its margin, on either side."""
     from scipy.special import stdtr, stdtrit
 
     beyond = abs(part.effect) - part.statement.margin - part.statement.slack
@@ -180,8 +184,8 @@ def _p_value(part: Finding, runs: int) -> float:
     return float(2.0 * stdtr(runs - 1, -beyond / error)) if error > 0.0 else 0.0
 
 
-def _data(part: Finding, runs: int) -> dict[str, Any]:
-    """A difference as plain values: clear if its interval is without zero, and its p-value."""
+def _as_data(part: Finding, runs: int) -> dict[str, Any]:
+    """Return a difference as plain values; it is clear if its interval is without zero."""
     nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
     numbers = {"difference": part.effect, "low": part.low, "high": part.high}
     return {

@@ -1,8 +1,7 @@
-"""Probes: one number of what an agent knows each, known by name.
+"""Probes: numbers of what an agent knows, known by name to the ``record`` of a config file.
 
-A probe asks an agent about all states of its domain. Those that come with the package are computed
-exactly, so that there is no noise in them; :func:`register_probe` adds another. Where states have
-no numbers, a probe can be at episodes instead.
+A probe asks an agent about all states of its domain. Those of the package are computed exactly, so
+that there is no noise in them. Where states have no numbers, a probe can run episodes instead.
 """
 
 from __future__ import annotations
@@ -28,19 +27,18 @@ from expectant.exact.dynamic_programming import (
     optimal_values,
 )
 from expectant.exact.loca_mountain_car import reference_levels
-from expectant.experiments.registry import Registry
+from expectant.experiments.toml_tables import check_known
 
 EPISODES = 20
 HORIZON = 40
-FOLLOWED, NEGLIGIBLE = 10_000, 1e-6  # steps that are followed, at most and while it matters
+MAX_STEPS, NEGLIGIBLE = 10_000, 1e-6  # follow a policy until the remaining probability is below
 
 
 class Seen(NamedTuple):
-    """The answers at M stops, one row each, NaN from a divergence on; ``phases`` (M,).
+    """The answers of an agent in M moments, one row each, NaN from a divergence on.
 
-    ``values`` (M, S), ``preferences`` (M, S, A), and ``work`` (M,), how many backups planning has
-    drawn by then; ``returns`` (M, E) of episodes that the agent acts greedily in. What a probe does
-    not ask for is empty.
+    ``values`` (M, S), ``preferences`` (M, S, A), ``work`` (M,): backups drawn so far, ``returns``
+    (M, E) of greedy episodes; ``phases`` (M,). Topics that a probe does not ask for are empty.
     """
 
     values: np.ndarray
@@ -55,12 +53,11 @@ Of = Callable[..., np.ndarray]
 
 @dataclass(frozen=True)
 class Probe:
-    """A number of what an agent knows: ``of`` maps a domain, an agent's description and what was
-    :class:`Seen` to (M,), with the ``options`` that a record may set.
+    """A function ``of`` a domain, an agent's config and :class:`Seen` answers, to (M,).
 
-    ``topics`` is what it asks for. ``levels`` gives lines to hold it against, phase by phase, and
-    ``course`` curves: what should be seen after so many episodes or steps, (M,) of (M,). It is one
-    ``of_errors`` if less is better.
+    ``topics``: the answers it asks for. ``options``: keyword arguments that a record may set.
+    ``levels``: reference lines, phase by phase. ``expected``: reference curves, (M,) of (M,).
+    ``of_errors``: less is better.
     """
 
     name: str
@@ -69,43 +66,46 @@ class Probe:
     of: Of
     options: Mapping[str, tuple[Rule[object], object]] = field(default_factory=dict)
     levels: Callable[..., list[dict[str, float]]] | None = None
-    course: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
+    expected: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
     of_errors: bool = False
 
 
-PROBES: Registry[Probe] = Registry("probe")
+PROBES: dict[str, Probe] = {}
 
 
 def register_probe(
     name: str, title: str = "", *, topics: tuple[str, ...] = ("values",), **more: Any
 ) -> Callable[[Of], Of]:
-    """Make a function of a domain, an agent and what was seen, to (M,), a probe of that name.
+    """Register a function of a domain, an agent and its answers, to (M,), as a probe.
 
-    ``title`` is what figures call it. ``more`` are the other fields of a :class:`Probe`.
+    ``title`` is its name in figures. ``more`` are the other fields of a :class:`Probe`.
     """
 
     def register(of: Of) -> Of:
-        PROBES.add(Probe(name, title or name, topics, of, **more))
+        if name in PROBES:
+            raise ValueError(f"probe: the name {name!r} is taken")
+        PROBES[name] = Probe(name, title or name, topics, of, **more)
         return of
 
     return register
 
 
-def find_probe(name: str) -> Probe:
-    """A probe by its name."""
-    return PROBES.named(name)
+def find_probe(name: object) -> Probe:
+    """Return a probe by its name."""
+    check_known("unknown", [name], sorted(PROBES), "probe")
+    return PROBES[str(name)]
 
 
 def count_phases(domain: Domain) -> int:
-    """The number of phases of the MDP of a domain."""
+    """Return the number of phases of the MDP of a domain."""
     mdp = domain.mdp()
     if mdp is None:
         raise ValueError(f"probe: domain must be a finite MDP, got {domain!r}")
     return int(mdp.outcomes.probabilities.shape[0])
 
 
-def phase_of(domain: Domain, phase: int) -> int:
-    """The phase of the MDP that a phase of a run is in; after the last comes the first."""
+def mdp_phase(domain: Domain, phase: int) -> int:
+    """Return the phase of the MDP for a phase of a run; after the last comes the first."""
     return phase % count_phases(domain)
 
 
@@ -113,12 +113,12 @@ def by_phase(
     domain: Domain, seen: Seen, answers: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
 ) -> np.ndarray:
     """Apply ``of`` to the finite rows of ``answers`` (M, ...), phase by phase; NaN elsewhere."""
-    known = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
-    result = np.full(known.size, np.nan)
+    finite = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
+    result = np.full(finite.size, np.nan)
     for phase in np.unique(seen.phases):
-        rows = known & (seen.phases == phase)
+        rows = finite & (seen.phases == phase)
         if rows.any():
-            result[rows] = of(answers[rows], phase_of(domain, int(phase)))
+            result[rows] = of(answers[rows], mdp_phase(domain, int(phase)))
     return result
 
 
@@ -136,14 +136,14 @@ def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return by_phase(domain, seen, seen.values, of)
 
 
-def sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
-    """The error that means of samples should leave, where a domain knows it."""
+def expected_sampling_error(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the expected error of sample means, where a domain knows it."""
     errors = domain.sampling_error(at)
     return {} if errors is None else {"exact, on average": errors}
 
 
 @register_probe(
-    "squared_error", "squared error of the values", course=sampling_course, of_errors=True
+    "squared_error", "squared error of the values", expected=expected_sampling_error, of_errors=True
 )
 def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
@@ -152,7 +152,7 @@ def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 @register_probe("known_error", "error of the state values", of_errors=True)
 def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """Root mean squared difference from what is known of the values of some states."""
+    """Root mean squared difference from the known values of some states."""
     known = domain.reference_values(agent.discount)
     if known is None:
         raise ValueError(
@@ -165,7 +165,7 @@ def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 def start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
     levels = []
     for phase in range(phases):
-        now = phase_of(domain, phase)
+        now = mdp_phase(domain, phase)
         best = optimal_values(domain, discount=agent.discount, phase=now)
         levels.append({"optimum": float(get_dynamics(domain, now).start @ best)})
     return levels
@@ -183,7 +183,7 @@ def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 @register_probe("value_change", "squared change of the values", of_errors=True)
 def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """Mean over states of the squared change of v̂(s) since the probe before."""
+    """Mean over states of the squared change of v̂(s) since the previous probe."""
     moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
     return np.asarray((moved**2).mean(axis=1))
 
@@ -193,15 +193,15 @@ def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 PREFERENCES = ("preferences",)
 
 
-def policies_of(preferences: np.ndarray) -> np.ndarray:
-    """Greedy policies, ties split evenly, of preferences (M, S, A)."""
+def greedy_policies(preferences: np.ndarray) -> np.ndarray:
+    """Return greedy policies, ties split evenly, of preferences (M, S, A)."""
     flat = preferences.reshape(-1, preferences.shape[-1])
     return greedy_policy(flat).reshape(preferences.shape)
 
 
-@lru_cache  # every run of a trial asks
+@lru_cache  # called by every run of a trial
 def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
-    """The optimal actions (S, A)."""
+    """Return the optimal actions (S, A)."""
     values = optimal_action_values(domain, discount=discount, phase=phase)
     most = values.max(axis=1, keepdims=True)
     return values >= most - TIE * np.abs(most)
@@ -217,10 +217,10 @@ def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     for row in np.flatnonzero(np.isfinite(seen.preferences).all(axis=(1, 2))):
         phase = int(seen.phases[row])
         before, now = (
-            best_actions(domain, agent.discount, phase_of(domain, number))
+            best_actions(domain, agent.discount, mdp_phase(domain, number))
             for number in (max(phase - 1, 0), phase)
         )
-        policy = policies_of(seen.preferences[row][None])[0]
+        policy = greedy_policies(seen.preferences[row][None])[0]
         shares[row] = (policy * (before & ~now)).sum(axis=1).mean()
     return shares
 
@@ -241,7 +241,7 @@ def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     "largest_value", "largest action value, without its sign", topics=PREFERENCES, of_errors=True
 )
 def largest_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """Largest of all |q̂(s, a)|, or of what else the agent prefers actions by."""
+    """Largest of all |q̂(s, a)|, or of other preferences."""
     return np.asarray(np.abs(seen.preferences).max(axis=(1, 2)))
 
 
@@ -253,9 +253,9 @@ def decided_states(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
 
 
-def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
-    """True if a greedy policy takes only optimal actions in all states that it comes to."""
-    now = phase_of(domain, phase)
+def is_optimal(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
+    """True if a greedy policy takes only optimal actions in all states that it reaches."""
+    now = mdp_phase(domain, phase)
     world, best = get_dynamics(domain, now), best_actions(domain, discount, now)
     most = preferences.max(axis=1, keepdims=True)
     greedy = preferences >= most - TIE * np.abs(most)
@@ -278,25 +278,24 @@ def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int
     of_errors=True,
 )
 def solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """log₁₀ of the backups that planning has drawn, counted until the greedy way is the best."""
+    """log₁₀ of the backups drawn until the greedy policy is optimal."""
     if getattr(unwrapped_agent(agent), "planning_steps", 0) > 0 and not seen.work.any():
         raise ValueError(
             f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
             f"and {type(agent).__name__} has counted none"
         )
     counted = np.maximum(seen.work, 1.0)
-    for row in range(counted.size):  # one by one: after the first nothing need be found out
-        if is_best(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
+    for row in range(counted.size):
+        if is_optimal(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
             counted[row:] = counted[row]
             break
     return np.log10(counted)
 
 
-def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
-    """Expected discounted returns (M,) of policies (M, S, A) from the start.
+def policy_returns(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
+    """Return expected discounted returns (M,) of policies (M, S, A) from the start.
 
-    The probabilities of being in each state are carried forward, until next to nothing is left:
-    those of all policies at once, along what they do, each in S rows of its own.
+    State probabilities are carried forward for all policies at once, as one sparse system.
     """
     from scipy import sparse
 
@@ -309,7 +308,7 @@ def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) ->
     onward = sparse.csr_matrix(entries, shape=(count * states, count * states))
     present = np.tile(world.start, count)
     visits = present.copy()
-    for step in range(FOLLOWED):
+    for step in range(MAX_STEPS):
         present = onward @ present
         visits += present
         if step % 10 == 0 and present.reshape(count, states).sum(axis=1).max() < NEGLIGIBLE:
@@ -322,7 +321,7 @@ def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Expected discounted return of the greedy policy from the start."""
 
     def of(table: np.ndarray, phase: int) -> np.ndarray:
-        return worth_of_policies(get_dynamics(domain, phase), policies_of(table), agent.discount)
+        return policy_returns(get_dynamics(domain, phase), greedy_policies(table), agent.discount)
 
     return by_phase(domain, seen, seen.preferences, of)
 
@@ -330,9 +329,9 @@ def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 def returns_within(
     domain: Domain, policies: np.ndarray, phase: int, *, discount: float, horizon: int = HORIZON
 ) -> np.ndarray:
-    """Expected discounted returns (M,) of policies (M, S, A) within so many steps.
+    """Return expected discounted returns (M,) of policies (M, S, A) within ``horizon`` steps.
 
-    Mean over all states as starts, under the rewards of one phase, by backward sweeps.
+    Mean over all states as starts, under the rewards of one phase, by backward induction.
     """
     world = get_dynamics(domain, phase)
     chosen = policies.transpose(1, 2, 0)  # (S, A, M)
@@ -346,7 +345,7 @@ def returns_within(
 def greedy_levels(
     domain: Domain, agent: Agent, phases: int, horizon: int
 ) -> list[dict[str, float]]:
-    """The optimum of every phase, and what the policy that was best before is worth in it."""
+    """Return the optimum of every phase, and the return of the first phase's policy in it."""
     discount = agent.discount
     best = [
         optimal_policy(domain, discount=discount, phase=phase)[None]
@@ -357,14 +356,13 @@ def greedy_levels(
         returns = returns_within(domain, policy, phase, discount=discount, horizon=horizon)
         return float(returns[0])
 
-    found = []
+    levels = []
     for phase in range(phases):
-        now = phase_of(domain, phase)
-        levels = {"optimum": worth(best[now], now)}
+        now = mdp_phase(domain, phase)
+        levels.append({"optimum": worth(best[now], now)})
         if not np.array_equal(best[now], best[0]):
-            levels["outdated policy"] = worth(best[0], now)
-        found.append(levels)
-    return found
+            levels[-1]["outdated policy"] = worth(best[0], now)
+    return levels
 
 
 @register_probe(
@@ -378,7 +376,7 @@ def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.
     """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
 
     def of(table: np.ndarray, phase: int) -> np.ndarray:
-        policies = policies_of(table)
+        policies = greedy_policies(table)
         return returns_within(domain, policies, phase, discount=agent.discount, horizon=horizon)
 
     return by_phase(domain, seen, seen.preferences, of)
@@ -392,5 +390,5 @@ def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.
     levels=lambda domain, agent, phases, episodes: reference_levels(domain, phases),
 )
 def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int) -> np.ndarray:
-    """Mean discounted return of greedy episodes without learning, the same at every probe."""
+    """Mean discounted return of greedy episodes without learning, with the same starts."""
     return np.asarray(seen.returns.mean(axis=1))

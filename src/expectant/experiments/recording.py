@@ -1,8 +1,8 @@
-"""What a run leaves besides returns: looks at the agent, taken on a schedule.
+"""Records: curves of what an agent knows, probed on a schedule during a run.
 
-A record names a look and says how often it is taken. The look asks a copy of the agent about all
-states of the domain (about those whose values are known, where states are not numbered) and makes
-one number of the answers; the numbers of a run, in order, are its curve.
+A record names a probe and says how often it is taken. It asks a copy of the agent about all states
+of the domain (those of known value, where states are not numbered); the numbers that the probe
+computes from the answers are the curve of the run.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from expectant.engine.workers import CompileOrder
 from expectant.experiments.probes import Probe, Seen, find_probe
 from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
 
-RETURNS = "returns"  # what is asked of a look by episodes
+RETURNS = "returns"  # the topic of probes that run greedy episodes
 
 
 class Schedule(NamedTuple):
-    """When looks are taken: after so many episodes or steps, ``at`` (M,), in which ``phases`` (M,).
+    """Times of probes: ``at`` (M,) in episodes or steps, and the ``phases`` (M,) they are in.
 
-    At the border of two phases one look belongs to each of them.
+    At the border of two phases one probe belongs to each of them.
     """
 
     at: np.ndarray
@@ -55,10 +55,9 @@ class Schedule(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """A look, how many episodes or steps lie between two of them, and its options.
+    """A probe with its options, taken ``every`` so many episodes or steps, first ``after`` some.
 
-    The first is taken ``after`` so many, from which on they are counted. Every interval is
-    ``growth`` times as long as the one before, for looks that are even on a logarithmic scale.
+    Every interval is ``growth`` times as long as the one before.
     """
 
     probe: str
@@ -73,54 +72,51 @@ class Record:
         return {"probe": self.probe, "every": self.every, **after, **growth, **dict(self.options)}
 
     def schedule(self, setup: Setup) -> Schedule:
-        """When a run of a setup is looked at."""
-        return schedule(setup, self.every, self.after, self.growth)
+        return make_schedule(setup, self.every, self.after, self.growth)
 
     @property
     def episodes(self) -> int:
-        """How many episodes a look takes, if any."""
-        return cast(int, dict(self.options).get("episodes", 0))  # as its rule has made it
+        """The number of episodes that a probe runs."""
+        return cast(int, dict(self.options).get("episodes", 0))
 
     @property
-    def found(self) -> Probe:
+    def definition(self) -> Probe:
         return find_probe(self.probe)
 
 
-def record_from(data: Mapping[str, Any]) -> Record:
-    """The record that a table of a spec stands for; a ``ValueError`` says what is wrong."""
-    wanted = dict(data)
-    found = find_probe(wanted.pop("probe", None))
-    every = whole(1).check("record", "every", wanted.pop("every", 1))
-    after = whole(0).check("record", "after", wanted.pop("after", 0))
-    growth = at_least(1.0).check("record", "growth", wanted.pop("growth", 1.0))
-    options = {}
-    for key, value in wanted.items():
-        if key not in found.options:
-            known = ["every", "after", "growth", *found.options]
+def parse_record(data: Mapping[str, Any]) -> Record:
+    """Read a record from a table of a config file."""
+    table = dict(data)
+    probe = find_probe(table.pop("probe", None))
+    every = whole(1).check("record", "every", table.pop("every", 1))
+    after = whole(0).check("record", "after", table.pop("after", 0))
+    growth = at_least(1.0).check("record", "growth", table.pop("growth", 1.0))
+    options = {key: default for key, (_, default) in probe.options.items()}
+    for key, value in table.items():
+        if key not in options:
+            known = ["every", "after", "growth", *options]
             raise ValueError(f"record: unknown {key!r}" + suggest_name(key, known))
-        options[key] = found.options[key][0].check("record", key, value)
-    defaults = {key: default for key, (_, default) in found.options.items()}
-    return Record(found.name, every, tuple(sorted({**defaults, **options}.items())), after, growth)
+        options[key] = probe.options[key][0].check("record", key, value)
+    return Record(probe.name, every, tuple(sorted(options.items())), after, growth)
 
 
-def schedule(setup: Setup, every: int, after: int = 0, growth: float = 1.0) -> Schedule:
-    """At the first moment of each phase, then so often, and at the end of each; from ``after`` on.
+def make_schedule(setup: Setup, every: int, after: int = 0, growth: float = 1.0) -> Schedule:
+    """Return the first moment of each phase, regular moments and its end; from ``after`` on.
 
-    The look at the end of a phase comes before anything changes, the one at the start of the next
-    after it: both are at the same agent.
+    The probe at the end of a phase and the one at the start of the next see the same agent, before
+    and after the change.
     """
     at, phases, first = [], [], 0
-    for phase, length in enumerate(_phases(setup)):
+    for phase, length in enumerate(_phase_lengths(setup)):
         begin = min(length, max(0, after - first))
-        found = [*_moments(begin, length, every, growth), length]
-        at += [first + step for step in found]
-        phases += [phase] * len(found)
+        moments = [*_regular_moments(begin, length, every, growth), length]
+        at += [first + moment for moment in moments]
+        phases += [phase] * len(moments)
         first += length
     return Schedule(np.array(at), np.array(phases))
 
 
-def _moments(begin: int, end: int, every: int, growth: float) -> Iterator[int]:
-    """When looks are taken before the end of a phase."""
+def _regular_moments(begin: int, end: int, every: int, growth: float) -> Iterator[int]:
     moment, interval = float(begin), float(every)
     while round(moment) < end:
         yield round(moment)
@@ -128,8 +124,8 @@ def _moments(begin: int, end: int, every: int, growth: float) -> Iterator[int]:
         interval *= growth
 
 
-def _phases(setup: Setup) -> list[int]:
-    """How long the phases of a run are, in what is counted."""
+def _phase_lengths(setup: Setup) -> list[int]:
+    """Return the lengths of the phases of a run, in episodes or steps."""
     if setup.steps and setup.domain.phase_steps:
         ends = np.minimum(np.cumsum(setup.domain.phase_steps), setup.length)
         ends[-1] = setup.length  # the last one goes on as long as the run does
@@ -137,91 +133,90 @@ def _phases(setup: Setup) -> list[int]:
     every = setup.domain.switch_every
     if setup.steps or every is None:
         return [setup.length]
-    whole_ones, rest = divmod(setup.length, every)
-    return [every] * whole_ones + ([rest] if rest else [])
+    complete, rest = divmod(setup.length, every)
+    return [every] * complete + ([rest] if rest else [])
 
 
-def compiled_look(
+def load_kernel(
     setup: Setup, record: Record, compiled: bool | None, name: str, show: Reporter
 ) -> Kernel:
-    """What asks the agent of a setup, compiled unless asked not to."""
-    if RETURNS in record.found.topics:
-        return performer(setup, compiled, name, show)
+    """Return the function that probes the agent of a setup, compiled unless asked not to."""
+    if RETURNS in record.definition.topics:
+        return load_evaluation(setup, compiled, name, show)
     return load_probe(copy_subject(setup.build(0)[0]), _states(setup), compiled, name, show)
 
 
-def ordered_look(setup: Setup, record: Record) -> CompileOrder:
-    """What looks at the agent of a setup, to be left in the cache by another process."""
-    return CompileOrder(partial(compile_look, record), setup, partial(_look_is_compiled, record))
+def order_kernel(setup: Setup, record: Record) -> CompileOrder:
+    """Return the order to compile the kernel of a record in another process."""
+    return CompileOrder(partial(compile_kernel, record), setup, partial(_has_kernel, record))
 
 
-def compile_look(record: Record, setup: Setup) -> None:
-    """Leave what looks at the agent of a setup in the cache."""
-    compiled_look(setup, record, True, "", Silent())
+def compile_kernel(record: Record, setup: Setup) -> None:
+    load_kernel(setup, record, True, "", Silent())
 
 
-def _look_is_compiled(record: Record, setup: Setup) -> bool:
-    if RETURNS in record.found.topics:
+def _has_kernel(record: Record, setup: Setup) -> bool:
+    if RETURNS in record.definition.topics:
         return is_compiled(perform_discounted, _no_episodes(setup))
     return is_probe_compiled(copy_subject(setup.build(0)[0]), _states(setup))
 
 
-def recorded(
-    setup: Setup, number: int, loop: Kernel, asker: Kernel, control: np.ndarray, record: Record,
+def record_run(
+    setup: Setup, number: int, loop: Kernel, kernel: Kernel, control: np.ndarray, record: Record,
     on_start: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
-    """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
-    when, found = record.schedule(setup), record.found
-    options = dict(record.options)
-    asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
+    """Return the curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
+    schedule, probe = record.schedule(setup), record.definition
+    asked = tuple(topic for topic in probe.topics if topic in ("values", "preferences"))
     states = _states(setup) if asked else None
-    seen = _nothing_seen(setup, record, when)
-    for row, stop in enumerate(drive(setup, number, loop, control, when.at)):
+    seen = _empty_answers(setup, record, schedule)
+    for row, stop in enumerate(drive(setup, number, loop, control, schedule.at)):
         on_start(stop)
         if stop.status != DONE:
             continue
         if states is not None:
-            answers = probe_agent(asker, copy_subject(stop.run), states, asked)
+            answers = probe_agent(kernel, copy_subject(stop.run), states, asked)
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
-        if "work" in found.topics:
+        if "work" in probe.topics:
             seen.work[row] = count_backups(stop.run.agent)
-        if RETURNS in found.topics:
-            phase = int(when.phases[row])
-            episodes = record.episodes
-            seen.returns[row] = earned(asker, setup, stop.run, number, phase, episodes, control)
+        if RETURNS in probe.topics:
+            phase = int(schedule.phases[row])
+            seen.returns[row] = evaluate_copy(
+                kernel, setup, stop.run, number, phase, record.episodes, control
+            )
     domain = setup.for_run(number).domain
-    return found.of(domain, setup.agent, seen, **options), stop
+    return probe.of(domain, setup.agent, seen, **dict(record.options)), stop
 
 
-def _nothing_seen(setup: Setup, record: Record, when: Schedule) -> Seen:
-    """Arrays of NaN for all that the looks of a run ask for, empty for what they do not."""
-    topics, looks, states = record.found.topics, when.at.size, 0
+def _empty_answers(setup: Setup, record: Record, schedule: Schedule) -> Seen:
+    """Return arrays of NaN for the topics of a record, empty ones for the others."""
+    topics, rows, states = record.definition.topics, schedule.at.size, 0
     if {"values", "preferences"} & set(topics):
         states = setup.domain.states or len(_states(setup).state_indices)
     shapes: dict[str, tuple[int, ...]] = {
-        "values": (looks, states),
-        "preferences": (looks, states, setup.domain.actions),
-        "work": (looks,),
-        RETURNS: (looks, record.episodes),
+        "values": (rows, states),
+        "preferences": (rows, states, setup.domain.actions),
+        "work": (rows,),
+        RETURNS: (rows, record.episodes),
     }
     answers = {
         topic: full(shape if topic in topics else (0,) * len(shape), np.nan)
         for topic, shape in shapes.items()
     }
-    return Seen(phases=when.phases, **answers)
+    return Seen(phases=schedule.phases, **answers)
 
 
-def levels_of(setup: Setup, record: Record) -> tuple[Level, ...]:
-    """The lines to hold a record against, joined where they go on from phase to phase.
+def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
+    """Return the reference lines of a record, joined where they continue from phase to phase.
 
-    Where every run has a domain of its own, no one number can be told.
+    There are none if every run has a domain of its own.
     """
-    lines, levels, start = list[Level](), record.found.levels, 0.0
+    lines, levels, start = list[Level](), record.definition.levels, 0.0
     if levels is not None and setup.for_run(0) is setup:
-        lengths = _phases(setup)
-        known = levels(setup.domain, setup.agent, len(lengths), **dict(record.options))
-        for length, heights in zip(lengths, known, strict=True):
+        lengths = _phase_lengths(setup)
+        by_phase = levels(setup.domain, setup.agent, len(lengths), **dict(record.options))
+        for length, heights in zip(lengths, by_phase, strict=True):
             for name, height in heights.items():
                 ending = [line for line in lines if (line.name, line.end) == (name, start)]
                 if ending and ending[0].height == height:
@@ -229,40 +224,40 @@ def levels_of(setup: Setup, record: Record) -> tuple[Level, ...]:
                 else:
                     lines.append(Level(start, start + length, height, name))
             start += length
-    return (*lines, *_course_lines(setup, record))
+    return (*lines, *_reference_curves(setup, record))
 
 
-def _course_lines(setup: Setup, record: Record) -> list[Level]:
-    """What should be seen, from look to look."""
-    if record.found.course is None:
+def _reference_curves(setup: Setup, record: Record) -> list[Level]:
+    """Return the expected curves of a probe as lines from moment to moment."""
+    if record.definition.expected is None:
         return []
     at = record.schedule(setup).at
     return [
-        Level(float(at[m]), float(at[m + 1]), float(expected[m]), name, float(expected[m + 1]))
-        for name, expected in record.found.course(setup.domain, at).items()
+        Level(float(at[m]), float(at[m + 1]), float(curve[m]), name, float(curve[m + 1]))
+        for name, curve in record.definition.expected(setup.domain, at).items()
         for m in range(at.size - 1)
-        if np.isfinite(expected[m : m + 2]).all()
+        if np.isfinite(curve[m : m + 2]).all()
     ]
 
 
 def _states(setup: Setup) -> States:
-    """What looks ask about: all states or, where they have no numbers, those of known value."""
+    """Return all states or, where they are not numbered, those of known value."""
     if setup.domain.states is not None:
         return all_states(setup.domain.states)
-    known = setup.domain.reference_values(setup.agent.discount)
-    if known is None:
+    references = setup.domain.reference_values(setup.agent.discount)
+    if references is None:
         raise ValueError(
-            f"record: a look asks about all states, and {type(setup.domain).__name__} does not "
-            "number its states, nor knows what some of them are worth"
+            f"record: a probe asks about all states, and {type(setup.domain).__name__} neither "
+            "numbers its states nor knows the values of some"
         )
-    return States(known.observations, np.full(len(known.values), -1))
+    return States(references.observations, np.full(len(references.values), -1))
 
 
-def performer(setup: Setup, compiled: bool | None, name: str, show: Reporter) -> Kernel:
-    """What acts greedily for the agent of a setup, compiled unless asked not to."""
+def load_evaluation(setup: Setup, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+    """Return the function that runs greedy episodes, compiled unless asked not to."""
     if setup.domain.external:
         raise ValueError(
-            f"record: a look by episodes needs a domain in compiled code, got {setup.domain!r}"
+            f"record: a probe by episodes needs a domain in compiled code, got {setup.domain!r}"
         )
     if not use_compiled(compiled):
         return perform_discounted
@@ -272,41 +267,34 @@ def performer(setup: Setup, compiled: bool | None, name: str, show: Reporter) ->
 
 
 def _no_episodes(setup: Setup) -> tuple[Run, Budget, float, Streams, np.ndarray]:
-    """Arguments with which nothing is performed."""
-    run = _judged_copy(setup, setup.build(0)[0], 0, 0)
+    """Return arguments for zero episodes."""
+    run = _copy_for_evaluation(setup, setup.build(0)[0], 0, 0)
     return run, Budget(0, 0, 1), 1.0, evaluation_streams(setup.seed, 0), new_control()
 
 
-def earned(
-    kernel: Kernel,
-    setup: Setup,
-    run: Run,
-    number: int,
-    phase: int,
-    episodes: int,
+def evaluate_copy(
+    kernel: Kernel, setup: Setup, run: Run, number: int, phase: int, episodes: int,
     control: np.ndarray,
-) -> np.ndarray:
-    """Discounted returns (episodes,) of the agent of a run in one phase; NaN if it has diverged.
+) -> np.ndarray:  # fmt: skip
+    """Return discounted returns (episodes,) of a run's agent in one phase; NaN if it diverged.
 
     Setting ``control[0]`` stops it.
     """
-    aside, streams = (
-        _judged_copy(setup, run, phase, episodes),
-        evaluation_streams(setup.seed, number),
-    )
+    evaluated = _copy_for_evaluation(setup, run, phase, episodes)
+    streams = evaluation_streams(setup.seed, number)
     budget = setup.budget()._replace(episodes=episodes)
-    status = kernel(aside, budget, float(setup.agent.discount), streams, control)
+    status = kernel(evaluated, budget, float(setup.agent.discount), streams, control)
     if status >= NOT_FINITE:
-        raise contract_error(aside, status)
-    return aside.returns if status == DONE else np.full(episodes, np.nan)
+        raise contract_error(evaluated, status)
+    return evaluated.returns if status == DONE else np.full(episodes, np.nan)
 
 
-def _judged_copy(setup: Setup, run: Run, phase: int, episodes: int) -> Run:
-    """A copy of all of a run at the beginning of an episode, where agents are judged."""
-    aside = copy.deepcopy(run)._replace(
+def _copy_for_evaluation(setup: Setup, run: Run, phase: int, episodes: int) -> Run:
+    """Copy a run and put it at the beginning of an episode of a phase."""
+    evaluated = copy.deepcopy(run)._replace(
         clock=np.zeros_like(run.clock),
         returns=np.full(episodes, np.nan),
         lengths=np.zeros(episodes, np.int64),
     )
-    setup.domain.prepare_evaluation(aside.domain, phase)
-    return aside
+    setup.domain.prepare_evaluation(evaluated.domain, phase)
+    return evaluated

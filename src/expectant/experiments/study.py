@@ -1,4 +1,4 @@
-"""A study: a folder of data that says what is run, how it may be read and what is claimed of it.
+"""Studies: folders of data that say what is run, under which interpretations, and what is claimed.
 
 ``study.toml`` has the title and the source, ``claims.toml`` the claims, ``interpretations.toml``
 the details that the source leaves open; every other TOML file is the config of one figure.
@@ -6,6 +6,8 @@ the details that the source leaves open; every other TOML file is the config of 
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -35,12 +37,12 @@ from expectant.experiments.toml_tables import (
 )
 
 STUDY, CLAIMS, INTERPRETATIONS = "study.toml", "claims.toml", "interpretations.toml"
-THE_PAPER = "kudashkina-2021"
+PAPER = "kudashkina-2021"
 
 
 @dataclass(frozen=True)
 class DetailChoice:
-    """One interpretation of an open question; it belongs to some interpretations."""
+    """One way to settle an open detail, and the interpretations that choose it."""
 
     name: str = key(text())
     interpretations: tuple[str, ...] = key(texts(), ())
@@ -50,7 +52,7 @@ class DetailChoice:
 
 @dataclass(frozen=True)
 class Detail:
-    """An open question, its choices, and the figures it concerns (none: all)."""
+    """A detail that the source leaves open, with its choices; no ``figures``: it concerns all."""
 
     name: str = key(text())
     question: str = key(text(), "")
@@ -62,7 +64,6 @@ class Detail:
         return not self.figures or figure in self.figures
 
     def choice_in(self, interpretation: str) -> DetailChoice:
-        """Return the choice that belongs to an interpretation."""
         return next(choice for choice in self.choices if interpretation in choice.interpretations)
 
 
@@ -77,11 +78,11 @@ class InterpretationsFile:
 class StudyFile:
     """The keys of ``study.toml``.
 
-    An interpretation makes one choice for every open detail. Claims about a figure are judged by
-    ``claim_runs``, where those are more than are drawn; a figure in ``only`` is run under some
-    interpretations alone;
-    ``worlds`` are figures whose domains the page draws; of those in ``unsized`` the source does not
-    say how many runs they have. Results go to the folder ``out``; ``metrics`` are modules.
+    ``claim_runs``: runs that claims are judged by, where those are more than are drawn.
+    ``only``: figures that are run under some interpretations only.
+    ``worlds``: figures whose domains the report draws.
+    ``unsized``: figures whose number of runs the source does not give.
+    ``metrics``: modules to import. ``out``: folder of the results.
     """
 
     title: str = key(text(), "")
@@ -98,22 +99,21 @@ class StudyFile:
     unsized: tuple[str, ...] = key(texts(), ())
 
     def check_names(self, figures: list[str]) -> None:
-        """Refuse figures and interpretations that are named and not there."""
+        """Refuse unknown figures and interpretations."""
         if not self.interpretations:
             raise ConfigError("at least one is needed", "interpretations")
         for name in ("claim_runs", "only", "worlds", "unsized"):
             listed = getattr(self, name)
             check_known("no figure", () if isinstance(listed, int) else listed, figures, name)
-        for figure, own in self.only.items():
-            check_known("no interpretation", own, [*self.interpretations], "only", figure)
+        for figure, names in self.only.items():
+            check_known("no interpretation", names, [*self.interpretations], "only", figure)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study(StudyFile):
-    """A study as it was read.
+    """A study; ``experiments`` maps its figures to their configs in the order of the report.
 
-    ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
-    makes its results, given at a ``place``.
+    ``command`` recomputes its results, run in the folder that ``place`` names.
     """
 
     name: str
@@ -125,71 +125,62 @@ class Study(StudyFile):
     place: str = ""
 
     def __repr__(self) -> str:
-        said = f"{len(self.experiments)} figures, {len(self.claims)} claims"
-        return f"Study({self.name}: {self.title}; {said})"
+        content = f"{len(self.experiments)} figures, {len(self.claims)} claims"
+        return f"Study({self.name}: {self.title}; {content})"
 
     def interpretations_of(self, figure: str) -> tuple[str, ...]:
-        """The interpretations that a figure is run under."""
         return self.only.get(figure, self.interpretations)
 
     @property
     def sizes(self) -> dict[str, int | None]:
-        """How many runs the source's figures have, None where it does not say."""
+        """Number of runs of each figure of the source, None where it does not say."""
         return {
             name: None if name in self.unsized else experiment.runs
             for name, experiment in self.experiments.items()
         }
 
     def experiment(
-        self,
-        figure: str,
-        interpretation: str,
-        *,
-        instead: tuple[Detail, DetailChoice] | None = None,
+        self, figure: str, interpretation: str, changed: Mapping[str, DetailChoice] | None = None
     ) -> Experiment:
-        """Return a figure's experiment under an interpretation, with one detail changed."""
+        """Return a figure under an interpretation, with ``changed`` details by name."""
         experiment = self.experiments[figure]
         for detail in self.details:
             if detail.concerns(figure):
-                choice = detail.choice_in(interpretation)
-                if instead is not None and instead[0] == detail:
-                    choice = instead[1]
+                choice = (changed or {}).get(detail.name) or detail.choice_in(interpretation)
                 experiment = experiment.with_changes(choice.changes)
         return experiment
 
 
-def packaged() -> dict[str, Path]:
-    """The studies that come with the package, by name."""
+def packaged_studies() -> dict[str, Path]:
+    """Return the folders of the studies that come with the package, by name."""
     root = Path(str(resources.files("expectant").joinpath("studies")))
     return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{STUDY}"))}
 
 
 def find_study(name: str) -> Path:
-    """The folder of a study: the name of one in the package, or a path."""
-    known = packaged()
-    if name in known:
-        return known[name]
-    folder = Path(name)
+    """Return the folder of a study: a packaged one by name, or a path."""
+    folders, folder = packaged_studies(), Path(name)
+    if name in folders:
+        return folders[name]
     if (folder / STUDY).is_file():
         return folder
     if folder.is_dir():
         raise ConfigError(f"{folder}: is no study, it has no {STUDY}")
-    raise ConfigError(f"study: unknown {name!r}" + suggest_name(name, sorted(known)))
+    raise ConfigError(f"study: unknown {name!r}" + suggest_name(name, sorted(folders)))
 
 
 def read_study(folder: Path, trust: bool = False) -> Study:
-    """Read the study in a folder; a :class:`ConfigError` says what is wrong with it.
+    """Read the study in a folder; with ``trust``, import the modules that it names.
 
-    ``trust`` is for studies that are to be run: modules that they name are imported. What comes
-    with the package is read once; other files may change.
+    Packaged studies are read once; other files may change.
     """
-    ours = folder.resolve() in (path.resolve() for path in packaged().values())
-    return (cached_study if ours else _read_study)(folder, trust)
+    is_packaged = folder.resolve() in (path.resolve() for path in packaged_studies().values())
+    return (_read_packaged_study if is_packaged else _read_study)(folder, trust)
 
 
-def the_paper() -> Study:
+def read_paper() -> Study:
     """Read the study of the paper."""
-    return read_study(packaged()[THE_PAPER])
+    return read_study(packaged_studies()[PAPER])
 
 
 def _read_study(folder: Path, trust: bool) -> Study:
@@ -198,12 +189,12 @@ def _read_study(folder: Path, trust: bool) -> Study:
         with in_file(STUDY):
             file = read_table(StudyFile, parse_toml(read_text(folder / STUDY), STUDY))
             for module in file.metrics:
-                _import(module, trust)
-        experiments = _experiments(folder, file.figures, trust)
+                _import_module(module, trust)
+        experiments = _read_experiments(folder, file.figures, trust)
         with in_file(STUDY):
             file.check_names([*experiments])
         with in_file(CLAIMS):
-            claims = tuple(read_claims(_data(folder, CLAIMS), experiments))
+            claims = tuple(read_claims(_read_optional(folder / CLAIMS), experiments))
         runs = file.claim_runs
         computed = {
             "title": file.title or name,
@@ -216,18 +207,18 @@ def _read_study(folder: Path, trust: bool) -> Study:
             name=name,
             folder=folder,
             experiments=experiments,
-            details=_details(folder, file.interpretations, [*experiments]),
+            details=_read_details(folder, file.interpretations, [*experiments]),
             claims=claims,
-            command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
+            command="expectant reproduce" + ("" if name == PAPER else f" {study_word(folder)}"),
         )
 
 
-cached_study = cache(_read_study)
+_read_packaged_study = cache(_read_study)
 
 
-def word_for(folder: Path) -> str:
-    """Name a study's folder as a command does."""
-    return folder.name if packaged().get(folder.name) == folder else str(folder)
+def study_word(folder: Path) -> str:
+    """Return the word by which commands find the study in a folder."""
+    return folder.name if packaged_studies().get(folder.name) == folder else str(folder)
 
 
 def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
@@ -243,11 +234,7 @@ def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
     )
 
 
-def _import(module: str, trust: bool) -> None:
-    """Import a module with metrics of one's own."""
-    import importlib
-    import sys
-
+def _import_module(module: str, trust: bool) -> None:
     if module in sys.modules:
         return
     if not trust:
@@ -265,50 +252,49 @@ def config_files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
 
 
-def spec_at(word: str) -> Path:
-    """Find a config file: a path, a packaged study that has just one, or STUDY/SPEC."""
-    path, known = Path(word), packaged()
+def find_config(word: str) -> Path:
+    """Find a config file: a path, a packaged study that has just one, or STUDY/CONFIG."""
+    path, folders = Path(word), packaged_studies()
     study, _, name = word.partition("/")
-    if path.is_dir() and word not in known:
-        study_here = (path / STUDY).is_file()
-        instead = f"`expectant reproduce {word}` runs a study" if study_here else "give a spec"
+    if path.is_dir() and word not in folders:
+        is_study = (path / STUDY).is_file()
+        advice = f"`expectant reproduce {word}` runs a study" if is_study else "give a config file"
         raise ConfigError(
-            f"{word}: {describe_origin(path) if kind_of(path) else f'is a folder; {instead}'}"
+            f"{word}: {describe_origin(path) if kind_of(path) else f'is a folder; {advice}'}"
         )
-    if path.is_file() or study not in known:
+    if path.is_file() or study not in folders:
         return path
-    specs = {spec.stem: spec for spec in config_files_in(known[study])}
-    if not name and len(specs) > 1:
-        raise ConfigError(f"{word}: has several specs; give {word}/SPEC ({', '.join(specs)})")
-    name = name or next(iter(specs))
-    check_known(f"{study} has no spec", [name], [*specs], word)
-    return specs[name]
+    configs = {file.stem: file for file in config_files_in(folders[study])}
+    if not name and len(configs) > 1:
+        raise ConfigError(f"{word}: has several configs; give {word}/NAME ({', '.join(configs)})")
+    name = name or next(iter(configs))
+    check_known(f"{study} has no config", [name], [*configs], word)
+    return configs[name]
 
 
-def _data(folder: Path, name: str) -> dict[str, Any]:
-    """Parse a file of a study; nothing if there is none."""
-    return parse_toml(read_text(folder / name), name) if (folder / name).exists() else {}
+def _read_optional(path: Path) -> dict[str, Any]:
+    return parse_toml(read_text(path), path.name) if path.exists() else {}
 
 
-def _experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
+def _read_experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
     """Read the configs of a folder by their names, in the order of ``figures`` if any are named."""
-    found: dict[str, Experiment] = {}
+    experiments: dict[str, Experiment] = {}
     for path in config_files_in(folder):
         experiment = parse_config(read_text(path), path.name, trust=trust)
-        if experiment.name in found:
-            raise ConfigError(f"{path.name}: name: two specs are called {experiment.name!r}")
-        found[experiment.name] = experiment
-    if not found:
-        raise ConfigError("has no spec, a TOML file beside study.toml")
+        if experiment.name in experiments:
+            raise ConfigError(f"{path.name}: name: two configs are called {experiment.name!r}")
+        experiments[experiment.name] = experiment
+    if not experiments:
+        raise ConfigError(f"has no config, a TOML file beside {STUDY}")
     with in_file(STUDY):
-        check_known("no spec", figures, [*found], "figures")
-    return {name: found[name] for name in figures or found}
+        check_known("no config", figures, [*experiments], "figures")
+    return {name: experiments[name] for name in figures or experiments}
 
 
-def _details(
+def _read_details(
     folder: Path, interpretations: tuple[str, ...], figures: list[str]
 ) -> tuple[Detail, ...]:
-    data = _data(folder, INTERPRETATIONS)
+    data = _read_optional(folder / INTERPRETATIONS)
     with in_file(INTERPRETATIONS):
         details = read_table(InterpretationsFile, data).details
         for place, detail in enumerate(details):

@@ -17,7 +17,7 @@ from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
 from expectant.experiments.config_file import Experiment, experiment_of
-from expectant.experiments.curves import panels_of
+from expectant.experiments.curves import group_panels
 from expectant.experiments.results_folder import SWEEP, lock_folder, versions
 from expectant.experiments.runner import Work, make_engine
 from expectant.experiments.search import SEARCH, search
@@ -194,7 +194,7 @@ class Outcome:
         """The curves of all runs, grouped by panel: what analyses and claims work on."""
         if self.failed:
             raise ValueError(f"{self.folder}: not all trials are finished; run the sweep again")
-        return panels_of(self.work.trials, self.work.curves())
+        return group_panels(self.work.trials, self.work.curves())
 
     def best(self, **options: Any) -> Best:
         """Compare the agents at their best settings, with the options of :meth:`Sweep.best`."""

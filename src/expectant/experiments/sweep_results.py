@@ -16,7 +16,7 @@ from expectant.analysis.panel import Panel, Unavailable
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
 from expectant.experiments.config_file import ComponentBuilder, Experiment, read_config
-from expectant.experiments.curves import QUANTITIES, axes_of_panel
+from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
 from expectant.experiments.results_folder import CONFIG, RUN, SWEEP, require_kind
@@ -86,7 +86,7 @@ class SweepFolder:
         """What the curves are of."""
         experiment = self.experiment
         if experiment.record is not None:
-            return experiment.record.found.title
+            return experiment.record.definition.title
         return QUANTITIES.get(experiment.curve) or ("reward" if experiment.steps else "return")
 
     def panel(self, row: int, curves: np.ndarray) -> Panel:
@@ -101,7 +101,7 @@ class SweepFolder:
                 "bin": trial.width,
                 "switch_every": trial.domain.switch_every if switches else None,
                 "optimum": math.nan,
-                **({} if trial.record is None else axes_of_panel([trial])),
+                **({} if trial.record is None else panel_axes([trial])),
             }
         axes = self._axes[key]
         return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)

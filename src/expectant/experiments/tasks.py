@@ -36,7 +36,7 @@ from expectant.engine.workers import (
     compile_loop,
     run_on_threads,
 )
-from expectant.experiments.recording import compiled_look, ordered_look, recorded
+from expectant.experiments.recording import load_kernel, order_kernel, record_run
 from expectant.experiments.store import Batch
 from expectant.experiments.trials import LENGTH, TOTAL, Trial, cost
 from expectant.jit.compile import Kernel
@@ -113,7 +113,7 @@ class Kernels:
                 key, setup = self._composition(task), task.trial.setup
                 orders.setdefault(key, CompileOrder(compile_loop, setup))
                 if task.trial.record is not None:
-                    look = ordered_look(setup, task.trial.record)
+                    look = order_kernel(setup, task.trial.record)
                     orders.setdefault((key, look.compile), look)
         return list(orders.values())
 
@@ -128,7 +128,7 @@ class Kernels:
         if record is None:
             return None
         title = _title(task)
-        make = partial(compiled_look, setup, record, self.compiled, title, show or Silent())
+        make = partial(load_kernel, setup, record, self.compiled, title, show or Silent())
         return self._made((self._composition(task), record.probe), make)
 
     def _made(self, key: object, make: Callable[[], Kernel]) -> Kernel:
@@ -213,7 +213,7 @@ def run_task(
         stop = next(course)
         course.close()
     else:
-        values, stop = recorded(
+        values, stop = record_run(
             setup, number, loop, look, control, trial.record, lambda stop: on_start(stop.run.clock)
         )
     seconds = time.thread_time() - start

@@ -21,7 +21,7 @@ from expectant.engine.loop import simulate
 from expectant.engine.probe import ask
 from expectant.engine.setup import Setup
 from expectant.experiments.environment_code import OWN, environment_code
-from expectant.experiments.recording import Record, recorded
+from expectant.experiments.recording import Record, record_run
 from expectant.jit.code_hash import hash_kernel, hash_own_code, part_types
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
@@ -198,7 +198,7 @@ class Hashes:
         code: tuple[Any, ...] = (*part_types(prepared), *described)
         entries: list[Any] = [respond if trial.domain.external else simulate]
         if trial.record is not None:
-            entries += [ask, recorded, trial.record.found.of]
+            entries += [ask, record_run, trial.record.definition.of]
         key = (*code, *entries)
         if key not in self._code:
             installed = [hash_kernel(entry, code).name for entry in entries]
