@@ -180,6 +180,7 @@ CHANGES_ELSEWHERE = {
 NO_CHANGES = {
     "nothing": ("", ""),
     "a comment and other lines": ("GOAL, START = 3, 4", "\n# where to go\n\nGOAL, START = 3, 4"),
+    "a global with the name of an attribute": ("SMALL = 0.0", "SMALL = 0.0\nlimit = 12"),
     "a docstring": ('"""What it does."""', '"""What it really does."""'),
     "how it is written": ("def one(): return 11", "def one():\n    return (11)"),
     "a function that nothing uses": ("def one()", "def unused(): return 0\ndef one()"),

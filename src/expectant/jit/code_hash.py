@@ -11,6 +11,7 @@ references (@), each with a text of its own: two that change places change the w
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import hashlib
@@ -37,6 +38,7 @@ from expectant.core.config import Config
 _BY_VERSION = {"numpy", "numba", "llvmlite", "scipy", "gymnasium"}
 _PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "experiments", "report", "cli"))
 _COMPILED = ("expectant.jit.", "expectant.engine.probe")
+_GLOBAL_LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 _ADDRESS = re.compile(r"(0x|#)[0-9a-f]+")  # in the names of Numba's types
 _OF_NUMBA = (  # attributes of Numba's objects: the functions they compile, and with which options
@@ -247,7 +249,7 @@ def _describe_function(thing: types.FunctionType, writer: _Writer) -> Iterator[s
     yield writer.write_code(thing.__code__)
     for overload in overloads_of(thing):
         yield f"overload = {writer.write(overload)}"
-    for name, value in _bindings(thing, names):
+    for name, value in _bindings(thing):
         yield f"{name} = {writer.write(value)}"
         yield from _describe_attributes(name, value, names, writer, set())
 
@@ -259,7 +261,15 @@ def _names_in(code: types.CodeType) -> set[str]:
     return {*code.co_names, *strings}.union(*map(_names_in, inner))
 
 
-def _bindings(thing: types.FunctionType, names: set[str]) -> Iterator[tuple[str, Any]]:
+@cache
+def _globals_in(code: types.CodeType) -> frozenset[str]:
+    """Return the names that code looks up as globals, in inner functions too."""
+    loads = (step for step in dis.get_instructions(code) if step.opname in _GLOBAL_LOADS)
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return frozenset(step.argval for step in loads).union(*map(_globals_in, inner))
+
+
+def _bindings(thing: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the values that names in a function are bound to before it is called."""
     code, defaults = thing.__code__, thing.__defaults__ or ()
     last = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
@@ -268,7 +278,7 @@ def _bindings(thing: types.FunctionType, names: set[str]) -> Iterator[tuple[str,
     for name, cell in zip(code.co_freevars, thing.__closure__ or (), strict=True):
         with suppress(ValueError):  # a cell that holds nothing yet
             yield f"closure {name}", cell.cell_contents
-    for name in sorted(names & thing.__globals__.keys()):
+    for name in sorted(_globals_in(code) & thing.__globals__.keys()):
         yield f"global {name}", thing.__globals__[name]
 
 
