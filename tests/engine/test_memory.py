@@ -18,7 +18,6 @@ from expectant.core.memory import (
     available_memory,
     configured_limit,
 )
-from expectant.engine.memory import size_of
 from expectant.engine.setup import Setup
 from expectant.experiments import tasks
 from expectant.experiments.sweep import Sweep
@@ -143,10 +142,10 @@ def test_a_part_of_ones_own_is_measured_when_it_is_built(twenty_gib, rows, sente
 def test_a_run_is_measured_by_its_arrays():
     setup = Setup(ex.Corridor(cells=5), ex.RandomBinary(8, 3), ex.QLearning.paper(0.1), episodes=7)
     run, _ = setup.build(0)
-    size = size_of(setup)
+    size = setup.size
     assert 8 * 2 * 7 <= size.records < 8 * 2 * 7 + 2000  # they share a block with small arrays
     assert size.shared == tree.total_bytes(run.domain)
-    assert size.shared + size.own == tree.total_bytes(run)
+    assert size.shared + size.unshared == tree.total_bytes(run)
 
 
 def test_fewer_threads_where_not_all_fit(monkeypatch, capsys):

@@ -103,8 +103,8 @@ def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
     return run, -1, 0.0, FIRST, streams
 
 
-def responder(run: Run, streams: Any, name: str, show: Reporter) -> Kernel:
-    """``respond``, compiled for runs and streams like these; what is in them is used up."""
+def load_responder(run: Run, streams: Any, name: str, show: Reporter) -> Kernel:
+    """Compile ``respond`` for runs and streams like these, which it uses up."""
     arguments = first_response(run, streams)
     return entry_point(compile_for(respond, arguments, name, show), *arguments)
 

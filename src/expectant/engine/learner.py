@@ -43,8 +43,8 @@ from expectant.engine.gym_loop import (
     TERMINATED,
     TRUNCATED,
     answered,
+    load_responder,
     respond,
-    responder,
 )
 from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.probe import States, Subject, copy_subject, load_probe, probe_agent
@@ -404,7 +404,7 @@ class Learner:
         if self._compiled:
             run, streams = setup.build(0)
             dry_run(setup, run, streams)
-            self._respond = responder(run, streams, self._name, self._show)
+            self._respond = load_responder(run, streams, self._name, self._show)
             del run  # one at a time may be all that fits
         self._run, self._streams = setup.build(0)
         self._ties = generator(self.seed, 0, TIES)

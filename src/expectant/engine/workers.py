@@ -1,8 +1,8 @@
-"""Threads and worker processes: the one place that runs work in parallel, stopped as one.
+"""Threads and worker processes, stopped together by one flag, ``control[0]``.
 
-Compiled code releases Python's lock, so its runs go on threads. An environment of Gymnasium is
-Python, so its runs go to processes of ``loky``, which pickles what is defined in a script or in a
-notebook with ``cloudpickle``. One stop flag, ``control[0]``, ends all of it.
+Compiled code releases Python's lock, so its runs go on threads. A Gymnasium environment is Python
+code, so its runs go to processes of ``loky``, with classes of scripts and notebooks pickled by
+``cloudpickle``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from expectant.core.memory import available_memory, configured_limit
 from expectant.core.tree import structure
 from expectant.engine.driver import new_control
 from expectant.engine.loop import EPISODE, NUMBER, STEP
-from expectant.engine.memory import owner
 from expectant.engine.progress import Reporter, Silent
 from expectant.engine.setup import Setup, core_count, is_loop_compiled, load_loop
 from expectant.jit.code_hash import digest, is_known_by_name, part_types, walk
@@ -40,69 +39,66 @@ from expectant.jit.code_hash import digest, is_known_by_name, part_types, walk
 if TYPE_CHECKING:
     from loky.process_executor import ProcessPoolExecutor
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 HEAD_START = 0.001  # seconds in which the first thread shows how long a piece of work takes
 TINY_SECONDS = 0.0001  # threads would wait for each other longer than they work
-HAND_OVER_SECONDS = 0.005  # between two batches of results of a thread
-AHEAD = 4  # batches of a thread that may wait to be stored
+BATCH_SECONDS = 0.005  # between two batches of results of a thread
+QUEUED_BATCHES = 4  # of a thread, that may wait to be stored
 HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
-RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # that a worker takes
-KEPT = 4  # prepared setups in a worker
-BEAT, ROW = NUMBER + 1, NUMBER + 2  # after the clock: counts while no run has begun
+RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # memory of a worker
+PREPARED_SETUPS = 4  # kept by a worker
+BEAT, ROW = NUMBER + 1, NUMBER + 2  # after the clock: counts while no run has started
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
-OnStart = Callable[[np.ndarray], None]  # told the clock of a run before it starts
+Value = TypeVar("Value")
+OnStart = Callable[[np.ndarray], None]  # receives the clock of a run before it starts
 RunOne = Callable[[int, np.ndarray, OnStart], Any]  # number, control, on_start
 
 
 # ------------------------------------------------------------------------------- threads
 
 
-class Ended(NamedTuple, Generic[Item, Found]):
-    """A piece of work that is over: its value, or the error that it raised."""
+class Ended(NamedTuple, Generic[Item, Value]):
+    """A finished piece of work: its value, or the error that it raised."""
 
     item: Item
-    value: Found | None
+    value: Value | None
     error: BaseException | None
 
-    def result(self) -> Found:
+    def result(self) -> Value:
         if self.error is not None:
             raise self.error
         return self.value  # type: ignore[return-value]
 
 
 def run_on_threads(
-    work: Callable[[Item], Found],
+    work: Callable[[Item], Value],
     items: Iterable[Item],
     threads: int,
     control: np.ndarray,
     batch_size: int = 1000,
-) -> Iterator[list[Ended[Item, Found]]]:
-    """Yield what has ended since the last time, now and then, until all items are done.
+) -> Iterator[list[Ended[Item, Value]]]:
+    """Do work on threads; yield what has ended since the last time, until all items are done.
 
     Leaving it, with an error or an interruption, sets ``control[0]``, which work under way must
     heed, and waits for the threads. One thread begins; the others join unless the pieces of work
-    turn out to be tiny. Items are taken as they are needed, one thread at a time.
+    are tiny. Items are taken as they are needed, by one thread at a time.
     """
-    waiting, lock, done = iter(items), threading.Lock(), [0]
-    ended: queue.Queue[list[Ended[Item, Found]] | None] = queue.Queue(AHEAD * threads)
-    nothing: Any = object()
+    remaining, lock, done, no_item = iter(items), threading.Lock(), [0], object()
+    batches: queue.Queue[list[Ended[Item, Value]] | None] = queue.Queue(QUEUED_BATCHES * threads)
 
-    def hand_over(batch: list[Ended[Item, Found]] | None) -> None:
-        """Wait for whoever stores results; drop them if nobody does any more."""
+    def put(batch: list[Ended[Item, Value]] | None) -> None:
         while not control[0]:
             with suppress(queue.Full):
-                return ended.put(batch, timeout=LOOK_SECONDS)
+                return batches.put(batch, timeout=POLL_SECONDS)
 
-    def take() -> None:
-        """Hand results over in batches: each alone would cost more than a tiny run."""
-        batch, due = list[Ended[Item, Found]](), time.perf_counter() + HAND_OVER_SECONDS
+    def work_until_done() -> None:
+        batch, due = list[Ended[Item, Value]](), time.perf_counter() + BATCH_SECONDS
         while not control[0]:
             with lock:
-                item = next(waiting, nothing)
-            if item is nothing:
+                item: Any = next(remaining, no_item)
+            if item is no_item:
                 break
             try:
                 batch.append(Ended(item, work(item), None))
@@ -110,70 +106,67 @@ def run_on_threads(
                 batch.append(Ended(item, None, error))
             done[0] += 1
             if len(batch) >= batch_size or time.perf_counter() >= due:
-                hand_over(batch)
-                batch, due = [], time.perf_counter() + HAND_OVER_SECONDS
-        hand_over(batch)
-        hand_over(None)
+                put(batch)
+                batch, due = [], time.perf_counter() + BATCH_SECONDS
+        put(batch)
+        put(None)
 
-    start, idle, at_work = time.perf_counter(), threads - 1, 1
-    crew, patience = [_start_thread(take)], HEAD_START
+    start, idle, active = time.perf_counter(), threads - 1, 1
+    crew, patience = [_start_thread(work_until_done)], HEAD_START
     try:
-        while at_work:
-            batch: list[Ended[Item, Found]] | None = []
+        while active:
+            batch: list[Ended[Item, Value]] | None = []
             try:
-                batch = ended.get(timeout=patience)
+                batch = batches.get(timeout=patience)
             except queue.Empty:
                 if not any(thread.is_alive() for thread in crew):
                     break  # stopped through the control
             if batch is None:
-                at_work -= 1
-            if at_work and time.perf_counter() - start > TINY_SECONDS * done[0]:
-                crew += [_start_thread(take) for _ in range(idle)]
-                at_work, idle = at_work + idle, 0
-            patience = LOOK_SECONDS
+                active -= 1
+            if active and time.perf_counter() - start > TINY_SECONDS * done[0]:
+                crew += [_start_thread(work_until_done) for _ in range(idle)]
+                active, idle = active + idle, 0
+            patience = POLL_SECONDS
             yield batch or []
     finally:
-        control[0] = control[0] or at_work > 0
+        control[0] = control[0] or active > 0
         for thread in crew:
             thread.join()
 
 
 def _start_thread(work: Callable[[], None]) -> threading.Thread:
-    """A daemon, which Python does not wait for at its end: an environment may hang."""
+    """Start a daemon, which Python does not wait for at exit: an environment may hang."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
 
 
-def run_interruptibly(work: Callable[[], Found], control: np.ndarray) -> Found:
-    """Do work on another thread, so that an interruption is heard and sets ``control[0]``.
-
-    Compiled code is deaf to Ctrl-C. Only the main thread is ever interrupted.
-    """
+def run_interruptibly(work: Callable[[], Value], control: np.ndarray) -> Value:
+    """Do work on another thread, so that Ctrl-C, which compiled code ignores, sets ``control``."""
     if threading.current_thread() is not threading.main_thread():
-        return work()
-    errors = np.geterr()  # every thread has its own
+        return work()  # only the main thread is interrupted
+    float_errors = np.geterr()  # every thread has its own
 
-    def there(_: int) -> Found:
-        with np.errstate(**errors):
+    def work_there(_: int) -> Value:
+        with np.errstate(**float_errors):
             return work()
 
-    ended = [each for batch in run_on_threads(there, [0], 1, control) for each in batch]
+    ended = [piece for batch in run_on_threads(work_there, [0], 1, control) for piece in batch]
     return ended[0].result()
 
 
-def iterate_interruptibly(steps: Iterable[Found], control: np.ndarray) -> Iterator[Found]:
-    """Yield what an iterator yields, each made by :func:`run_interruptibly`."""
-    course, nothing = iter(steps), object()
-    while (found := run_interruptibly(lambda: next(course, nothing), control)) is not nothing:
-        yield found  # type: ignore[misc]
+def iterate_interruptibly(values: Iterable[Value], control: np.ndarray) -> Iterator[Value]:
+    """Yield from an iterator that works on another thread, see :func:`run_interruptibly`."""
+    iterator, end = iter(values), object()
+    while (value := run_interruptibly(lambda: next(iterator, end), control)) is not end:
+        yield value  # type: ignore[misc]
 
 
 # ----------------------------------------------------------------------- worker processes
 
 
 class RunSource(Protocol):
-    """Runs of a setup that a worker can do: it is pickled, and prepared there once."""
+    """Runs of a setup: pickled, sent to workers, and prepared once by each."""
 
     @property
     def setup(self) -> Setup: ...
@@ -186,30 +179,27 @@ class Refused(Exception):
 
 
 class Processes:
-    """Worker processes for runs of environments, one for every thread that asks.
+    """Worker processes for runs of environments.
 
-    A crash or a hang of an environment ends the worker of one run, and is the error of that run.
-    Runs that a worker cannot import, or would import differently, are done in this process.
+    A crash or a hang of an environment ends one worker, and is the error of one run. Runs that a
+    worker cannot import, or would import differently, are done in this process.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.payloads: dict[int, tuple[RunSource, bytes | None]] = {}
-        self.waiting: list[Worker] = []
-        self.of_thread: dict[int, Worker] = {}
 
     def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for worker in (*self.waiting, *self.of_thread.values()):
-            worker.keep()
+        end_idle_workers(core_count())
 
     def start(self, source: RunSource, count: int) -> None:
         """Start workers that will be needed, while this process compiles or loads the loop."""
         if self._payload(source) is not None:
-            started = [_take_idle() or Worker() for _ in range(min(count, _fitting(RUN_BYTES)))]
-            self.waiting.extend(started)
+            for _ in range(min(count, _count_fitting(RUN_BYTES)) - len(_idle)):
+                _idle.append(Worker())
 
     def run(
         self, source: RunSource, number: int, control: np.ndarray, on_start: OnStart, local: RunOne
@@ -217,7 +207,7 @@ class Processes:
         """Do one run; None if it was stopped through ``control``."""
         while not control[0]:
             payload = self._payload(source)
-            worker = None if payload is None else self._worker()
+            worker = None if payload is None else self._take_worker()
             if payload is None or worker is None:
                 return local(number, control, on_start)
             try:
@@ -228,29 +218,23 @@ class Processes:
                 else:  # it may have imported an earlier version
                     worker.is_busy = True
             finally:
-                if worker.is_busy:  # it has crashed, hangs, was stopped, or is outdated
+                if worker.is_busy:  # crashed, hanging, stopped or outdated: its reply may be late
                     worker.end()
-                    del self.of_thread[threading.get_ident()]
+                else:
+                    _idle.append(worker)
         return None
 
     def _payload(self, source: RunSource) -> bytes | None:
-        """The pickled setup; None where a worker could not do it."""
+        """Return the pickled runs; None if a worker could not do them."""
         with self.lock:
             if id(source) not in self.payloads:
                 self.payloads[id(source)] = source, _pickle_runs(source)
             return self.payloads[id(source)][1]
 
-    def _worker(self) -> Worker | None:
-        """The worker of this thread; None if there is no memory for one."""
-        thread = threading.get_ident()
-        with self.lock:
-            if thread not in self.of_thread:
-                worker = self.waiting.pop() if self.waiting else _take_idle()
-                if worker is None and len(self.of_thread) < _fitting(RUN_BYTES):
-                    worker = Worker()
-                if worker is not None:
-                    self.of_thread[thread] = worker
-        return self.of_thread.get(thread)
+    def _take_worker(self) -> Worker | None:
+        with suppress(IndexError):
+            return _idle.pop()
+        return Worker() if _count_fitting(RUN_BYTES) else None
 
 
 class Worker:
@@ -277,11 +261,11 @@ class Worker:
         self.is_busy, self.row[:] = True, 0
         on_start(self.row)
         try:
-            ended = _submit(self.executor, _run_there, payload, number)
-            if not self._wait_for(ended, control, f"{name}: no answer in run {number}"):
+            future = _submit(self.executor, _run_in_worker, payload, number)
+            if not self._wait_for(future, control, f"{name}: no answer in run {number}"):
                 return None
             self.is_busy = False
-            answer = ended.result()
+            answer = future.result()
         except BrokenProcessPool as error:
             self.is_busy = True
             if not (self.is_new or self.row.any()):
@@ -289,32 +273,23 @@ class Worker:
             status = str(error).partition("exit codes of the workers are {")[2].partition("}")[0]
             raise EnvCrash(
                 f"{name}: its process has ended ({status or 'no exit status'}) in run {number}"
-                f"{self._place()}: a crash of the environment or too little memory"
+                f"{self._position()}: a crash of the environment or too little memory"
             ) from None
         self.is_new = False
         return answer
 
-    def _wait_for(self, ended: Future[Any], control: np.ndarray, what: str) -> bool:
+    def _wait_for(self, future: Future[Any], control: np.ndarray, text: str) -> bool:
         """Wait for a run, unless its clock stands still; False if it was stopped."""
-        since, seen = time.monotonic(), self.row.tolist()
-        while not (wait([ended], LOOK_SECONDS).done or control[0]):
-            now = self.row.tolist()
-            if now != seen:
-                since, seen = time.monotonic(), now
+        since, clock = time.monotonic(), self.row.tolist()
+        while not (wait([future], POLL_SECONDS).done or control[0]):
+            if self.row.tolist() != clock:
+                since, clock = time.monotonic(), self.row.tolist()
             elif time.monotonic() - since > HANG_SECONDS:
-                raise EnvTimeout(f"{what}{self._place()} for {HANG_SECONDS:.0f} s")
-        return ended.done()
+                raise EnvTimeout(f"{text}{self._position()} for {HANG_SECONDS:.0f} s")
+        return future.done()
 
-    def _place(self) -> str:
+    def _position(self) -> str:
         return f", episode {self.row[EPISODE]}, after step {self.row[STEP]}"
-
-    def keep(self) -> None:
-        """Wait for the next setup, unless it is at work or enough others wait."""
-        with _lock:
-            if not self.is_busy and len(_idle) < core_count():
-                _idle.append(self)
-                return
-        self.end()
 
     def end(self) -> None:
         self.executor.shutdown(wait=False, kill_workers=True)
@@ -323,44 +298,39 @@ class Worker:
 
 
 _idle: list[Worker] = []
-_lock = threading.Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def _take_idle() -> Worker | None:
-    with _lock:
-        return _idle.pop() if _idle else None
-
-
 @atexit.register
-def end_idle_workers() -> None:
-    """End the workers that wait for a setup."""
-    while (worker := _take_idle()) is not None:
-        worker.end()
+def end_idle_workers(kept: int = 0) -> None:
+    """End the workers that wait for runs, but for some."""
+    with suppress(IndexError):
+        while len(_idle) > kept:
+            _idle.pop().end()
 
 
-def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *given: Any) -> Future[Any]:
-    """Submit work; a process that is started for it does not hear Ctrl-C, which is ours."""
+def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *args: Any) -> Future[Any]:
+    """Submit work; a process that is started for it does not receive Ctrl-C, which is ours."""
     mask = getattr(signal, "pthread_sigmask", lambda how, signals: signals)
     before = mask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return executor.submit(work, *given)
+        return executor.submit(work, *args)
     finally:
         mask(signal.SIG_SETMASK, before)
 
 
-def _fitting(size: int) -> int:
-    """How many processes of a size fit into memory; none within a worker."""
+def _count_fitting(size: int) -> int:
+    """Return how many processes of a size fit into memory; none within a worker."""
     free = configured_limit() or available_memory()
-    return 0 if Here.is_worker else free // size
+    return 0 if InWorker.is_worker else free // size
 
 
 # ---------------------------------------------------------------------------- in a worker
 
 
-class Here:
-    """What this process is doing, if it is a worker."""
+class InWorker:
+    """The state of this process, if it is a worker."""
 
     is_worker = False
     clock: np.ndarray | None = None
@@ -368,38 +338,36 @@ class Here:
 
 
 def _set_up_worker(path: str) -> None:
-    Here.is_worker = True
+    InWorker.is_worker = True
     _ignore_interrupts()
     row, parent = np.memmap(path, np.int64, "r+"), os.getppid()
 
     def copy_clock() -> None:
         while os.getppid() == parent:  # else it was killed, and nobody waits for the run
-            time.sleep(LOOK_SECONDS)
-            if Here.clock is None:
+            time.sleep(POLL_SECONDS)
+            if InWorker.clock is None:
                 row[BEAT] += 1
             else:
-                row[:BEAT] = Here.clock
+                row[:BEAT] = InWorker.clock
         os._exit(1)
 
     _start_thread(copy_clock)
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _import_compiler() -> None:
-    """Import ahead what every compiled loop needs."""
     from expectant.jit.numba_internals import set_up_compiler
 
     set_up_compiler()
 
 
-def _prepare_there(payload: bytes) -> RunOne:
-    """Unpickle runs and load their loop, in the surroundings of whoever sent them."""
-    if payload in Here.prepared:
-        return Here.prepared[payload]
+def _prepare_in_worker(payload: bytes) -> RunOne:
+    """Unpickle runs and load their loop, in the environment of the process that sent them."""
+    if payload in InWorker.prepared:
+        return InWorker.prepared[payload]
     try:
         folder, variables, sys.path[:], pickled = pickle.loads(payload)
         os.chdir(folder)
@@ -410,21 +378,21 @@ def _prepare_there(payload: bytes) -> RunOne:
             import gymnasium
 
             gymnasium.registry[spec.id] = spec  # another one may have been sent before
-        if _code_name(source.setup) != code:
+        if _hash_code(source.setup) != code:
             raise ValueError("its parts are others in this process")
         run_one: RunOne = source.prepare()
-    except Exception as error:  # whoever asks does it instead, and is told what is wrong
+    except Exception as error:  # the sender does the runs itself, and raises what is wrong
         raise Refused(f"{type(error).__name__}: {error}") from None
-    if len(Here.prepared) >= KEPT:
-        Here.prepared.pop(next(iter(Here.prepared)))
-    Here.prepared[payload] = run_one
+    if len(InWorker.prepared) >= PREPARED_SETUPS:
+        InWorker.prepared.pop(next(iter(InWorker.prepared)))
+    InWorker.prepared[payload] = run_one
     return run_one
 
 
-def _run_there(payload: bytes, number: int) -> Any:
-    run_one = _prepare_there(payload)
+def _run_in_worker(payload: bytes, number: int) -> Any:
+    run_one = _prepare_in_worker(payload)
     try:
-        return run_one(number, new_control(), partial(setattr, Here, "clock"))
+        return run_one(number, new_control(), partial(setattr, InWorker, "clock"))
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))
@@ -432,31 +400,33 @@ def _run_there(payload: bytes, number: int) -> Any:
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
         raise
     finally:
-        Here.clock = None
+        InWorker.clock = None
 
 
-# ----------------------------------------------------------------------------- what is sent
+# ------------------------------------------------------------------------------- pickling
 
 
 def _pickle_runs(source: RunSource) -> bytes | None:
-    """Runs, their surroundings, a name for their code, and the registered environment."""
+    """Pickle runs with their environment, the hash of their code, and Gymnasium's entry."""
     try:
-        pickled = _pickle((source, _code_name(source.setup), _registered(source.setup.domain)))
+        code, spec = _hash_code(source.setup), _registry_entry(source.setup.domain)
+        pickled = _pickle((source, code, spec))
     except Exception:  # whatever the parts of an environment raise
         return None
     return pickle.dumps((os.getcwd(), dict(os.environ), list(sys.path), pickled))
 
 
 def _pickle(thing: object) -> bytes:
-    """Pickle for a worker, what is defined in a script or notebook included.
+    """Pickle for a worker, with classes that are defined in a script or notebook.
 
-    Own parts of such (NamedTuples with verbs) are not: their verbs are registered here alone. Nor
-    is anything while a module is being imported, which a worker would import, and run, again.
+    Users' parts (NamedTuples with verbs) of a script are refused: their verbs are registered in
+    this process alone. So is everything while a module is being imported, which a worker would
+    import, and run, again.
     """
     import cloudpickle
 
     specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
-    if Here.is_worker or any(getattr(spec, "_initializing", False) for spec in specs):
+    if InWorker.is_worker or any(getattr(spec, "_initializing", False) for spec in specs):
         raise pickle.PicklingError("modules are being imported")
     pickled: bytes = cloudpickle.dumps(thing)
     if b"expectant_main" in pickled:
@@ -464,8 +434,8 @@ def _pickle(thing: object) -> bytes:
     return pickled
 
 
-def _registered(domain: Any) -> Any:
-    """Gymnasium's entry of an id that a script may have registered."""
+def _registry_entry(domain: Any) -> Any:
+    """Return Gymnasium's entry of an id that a script may have registered."""
     name = getattr(domain, "environment", None)
     if not isinstance(name, str) or ":" in name:
         return None
@@ -474,23 +444,19 @@ def _registered(domain: Any) -> Any:
     return gymnasium.spec(name)
 
 
-def _code_name(setup: Setup) -> str:
-    """A hash of all code and values that decide what a setup does, as far as can be seen.
-
-    A script may have changed them since they were imported, or a worker may have been started
-    before that, and would run something else.
-    """
+def _hash_code(setup: Setup) -> str:
+    """Hash the user's code in a setup, which may differ between this process and a worker."""
     return digest(walk(_code_in((setup.domain, setup.features, setup.agent))))
 
 
 def _code_in(part: Any) -> Iterator[Any]:
-    """The classes and functions that parts are made of, but for those of this package."""
+    """Yield the classes and functions that parts are made of, except this package's."""
     if isinstance(part, type | FunctionType):
         if not is_known_by_name(part):
             yield part
     elif isinstance(part, tuple | list | dict):
-        for each in part.values() if isinstance(part, dict) else part:
-            yield from _code_in(each)
+        for item in part.values() if isinstance(part, dict) else part:
+            yield from _code_in(item)
     elif isinstance(part, Config):
         if not is_known_by_name(type(part)):
             yield type(part)
@@ -507,11 +473,11 @@ def _code_in(part: Any) -> Iterator[Any]:
 
 
 class CompileOrder(NamedTuple):
-    """Something to compile for a setup, and a function that tells whether it is in the cache."""
+    """A kernel to compile for a setup, and a function that looks for it in the cache."""
 
     compile: Callable[[Setup], object]
     setup: Setup
-    is_there: Callable[[Setup], bool] = is_loop_compiled
+    is_cached: Callable[[Setup], bool] = is_loop_compiled
     name: str = ""
 
 
@@ -523,71 +489,64 @@ def compile_loop(setup: Setup) -> None:
 def compile_ahead(orders: Sequence[CompileOrder], show: Reporter) -> None:
     """Compile several kernels at once, here and in processes, all left in the cache on disk.
 
-    Numba compiles one function at a time in a process. Nothing depends on it: whoever needs a
-    kernel that is not there compiles it, and is told what is wrong with it.
+    Numba compiles one function at a time in a process. Errors are ignored: a kernel that is missing
+    is compiled, and its errors raised, when it is needed.
     """
-    size = min(core_count(), 1 + _fitting(COMPILE_BYTES))
-    wanted = _missing(orders) if size > 1 else []
-    if len(wanted) < 2:
+    size = min(core_count(), 1 + _count_fitting(COMPILE_BYTES))
+    missing = _find_missing(orders) if size > 1 else []
+    if len(missing) < 2:
         return
-    names = ", ".join(dict.fromkeys(order.name or owner(order.setup) for order, _ in wanted))
-    (largest, _), *rest = wanted
+    names = ", ".join(dict.fromkeys(order.name or order.setup.title for order, _ in missing))
+    (largest, _), *rest = missing
     with (
         show.compilation(names, cached=False),
-        _compiling_apart([pickled for _, pickled in rest], min(size - 1, len(rest))) as compiling,
+        _compiling([pickled for _, pickled in rest], min(size - 1, len(rest))) as futures,
     ):
-        _compile_here(largest)
-        for (order, _), future in reversed([*zip(rest, compiling, strict=True)]):
+        _compile(largest)
+        for (order, _), future in reversed([*zip(rest, futures, strict=True)]):
             if future.cancel():
-                _compile_here(order)
-        wait(compiling)
+                _compile(order)
+        wait(futures)
 
 
 @contextmanager
 def compile_in_background(setups: Mapping[str, Setup]) -> Iterator[dict[str, Future[None]]]:
-    """Compile the loops for setups in one other process, in order; those in the cache are left out.
-
-    So is what cannot be pickled, and everything where memory is short: it is compiled when needed.
-    """
-    wanted = {}
-    for name, setup in setups.items():
-        for _, pickled in (
-            _missing([CompileOrder(compile_loop, setup)]) if _fitting(COMPILE_BYTES) else ()
-        ):
-            wanted[name] = pickled
-    with _compiling_apart([*wanted.values()], 1) as compiling:
-        yield dict(zip(wanted, compiling, strict=True))
+    """Compile the missing loops for setups in one other process, in order, if memory allows."""
+    pickled = {}
+    if _count_fitting(COMPILE_BYTES):
+        for name, setup in setups.items():
+            for _, order in _find_missing([CompileOrder(compile_loop, setup)]):
+                pickled[name] = order
+    with _compiling([*pickled.values()], 1) as futures:
+        yield dict(zip(pickled, futures, strict=True))
 
 
 @contextmanager
-def _compiling_apart(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None]]]:
-    """Compile pickled orders, the first ones first, in other processes while the context lasts."""
+def _compiling(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None]]]:
+    """Compile pickled orders in other processes while the context lasts."""
     from loky.process_executor import ProcessPoolExecutor
 
     executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts)
     try:
-        yield [_submit(executor, _compile_there, order) for order in pickled]
+        yield [_submit(executor, _compile, order) for order in pickled]
     finally:
         executor.shutdown(kill_workers=True)
 
 
-def _missing(orders: Sequence[CompileOrder]) -> list[tuple[CompileOrder, bytes]]:
-    """The orders that are not in the cache, pickled, one for every composition, largest first."""
-    found: dict[Any, tuple[int, CompileOrder, bytes]] = {}
+def _find_missing(orders: Sequence[CompileOrder]) -> list[tuple[CompileOrder, bytes]]:
+    """Return the orders that are not cached, pickled, one per composition, largest first."""
+    missing: dict[Any, tuple[int, CompileOrder, bytes]] = {}
     for order in orders:
-        with suppress(Exception):  # told where it is needed
+        with suppress(Exception):  # raised where the kernel is needed
             run = order.setup.build(0)[0]
-            kind = order.compile, structure(run)
-            if kind not in found and not order.is_there(order.setup):
-                found[kind] = len(part_types(run)), order, _pickle(order)
-    by_size = sorted(found.values(), key=lambda each: -each[0])
+            composition = order.compile, structure(run)
+            if composition not in missing and not order.is_cached(order.setup):
+                missing[composition] = len(part_types(run)), order, _pickle(order)
+    by_size = sorted(missing.values(), key=lambda entry: -entry[0])
     return [(order, pickled) for _, order, pickled in by_size]
 
 
-def _compile_here(order: CompileOrder) -> None:
-    with suppress(Exception):  # told where it is needed
+def _compile(order: CompileOrder | bytes) -> None:
+    with suppress(Exception):  # raised where the kernel is needed
+        order = pickle.loads(order) if isinstance(order, bytes) else order
         order.compile(order.setup)
-
-
-def _compile_there(pickled: bytes) -> None:
-    _compile_here(pickle.loads(pickled))
