@@ -171,9 +171,9 @@ def test_without_a_margin_nothing_is_equal_but_nothing_itself():
     assert assess(runs(0.0, 1.0), Statement()).outcome == UNCLEAR
 
 
-def finding(against: float, alike: float = 1.0, holds: bool = False) -> Finding:
+def finding(p_fails: float, p_equal: float = 1.0, holds: bool = False) -> Finding:
     low = 2.0 if holds else 0.5
-    return Finding(Statement(ABOVE, 0.0, 1.0), low + 0.1, low, low + 0.2, against, alike)
+    return Finding(Statement(ABOVE, 0.0, 1.0), low + 0.1, low, low + 0.2, p_fails, p_equal)
 
 
 def test_several_parts():
@@ -186,7 +186,7 @@ def test_several_parts():
     assert verdict([good, finding(1.0, 0.024)])[0] == EQUAL
     assert verdict([finding(1.0, 0.024), finding(1.0, 0.024)])[0] == UNCLEAR
     assert verdict([finding(1.0, 0.012), finding(1.0, 0.024)])[0] == EQUAL
-    assert verdict([finding(0.001), finding(1.0, 0.001), good])[1].against == 0.001
+    assert verdict([finding(0.001), finding(1.0, 0.001), good])[1].p_fails == 0.001
     with pytest.raises(ValueError, match="must not be empty"):
         verdict([])
 
@@ -237,11 +237,11 @@ def test_intervals_of_the_lowest_bin_cover_it(count, phase):
 def test_that_more_than_the_margin_is_ruled_out_is_corrected_for_several_parts():
     good = assess(runs(3.0, 0.5), Statement(ABOVE, 0.0, 1.0))
     short = assess(runs(0.0, 0.99), Statement(ABOVE, 0.0, 1.0))  # its interval just ends below 1
-    assert short.outcome == EQUAL and good.short > 0.9
+    assert short.outcome == EQUAL and good.p_short > 0.9
     assert is_refuted_at_margin([short]) and not is_refuted_at_margin([short, good])
     assert is_refuted_at_margin([assess(runs(0.0, 0.5), Statement(ABOVE, 0.0, 1.0)), good])
     assert not is_refuted_at_margin([good])
-    assert assess(runs(3.0, 0.5), Statement(ABOUT, 5.0, 1.0)).short < 0.025
+    assert assess(runs(3.0, 0.5), Statement(ABOUT, 5.0, 1.0)).p_short < 0.025
 
 
 def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
@@ -270,7 +270,7 @@ def test_no_bin_counts_below_the_floor():
 
 
 def test_a_p_value_at_the_border_counts():
-    found = Finding(Statement(), 0.0, -1.0, 1.0, against=1.0, alike=TAIL)
+    found = Finding(Statement(), 0.0, -1.0, 1.0, p_fails=1.0, p_equal=TAIL)
     assert verdict([found])[0] == EQUAL
-    assert verdict([found._replace(against=TAIL)])[0] == FAILS
-    assert is_refuted_at_margin([found._replace(short=TAIL)])
+    assert verdict([found._replace(p_fails=TAIL)])[0] == FAILS
+    assert is_refuted_at_margin([found._replace(p_short=TAIL)])

@@ -98,5 +98,5 @@ def test_other_curves_are_not_such_a_test():
     panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
     other = replace(panel, levels=LEVELS[:2])
     assert adaptation_rows([other], []) == []
-    with pytest.raises(Unavailable, match="was not looked at through a local change"):
+    with pytest.raises(Unavailable, match="was not probed through a local change"):
         find_metric("adaptation").of(other, rows)

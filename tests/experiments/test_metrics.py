@@ -141,7 +141,7 @@ def test_at_a_switch_the_first_look_of_a_phase_counts():
     )
     assert [measured("entry", looked, number)[0] for number in (1, 2)] == [3.0, 4.0]
     assert measured("entry-falls", looked) == [-1.0]
-    with pytest.raises(Unavailable, match="looks right after a switch: 2 of 3"):
+    with pytest.raises(Unavailable, match="probes right after a switch: 2 of 3"):
         measured("entry", looked, 3)
 
 

@@ -31,7 +31,7 @@ def test_a_window_counts_episodes_from_the_move():
     first, second, third = panel().windows(2, 3)
     assert second.curves["q"][0].tolist() == [18, 19, 20, 21, 22]
     assert second.x.tolist() == [-75, -25, 25, 75, 125]
-    assert (second.breaks, second.end, second.counted) == (
+    assert (second.breaks, second.end, second.x_label) == (
         [0.0],
         150.0,
         "episodes since the goal moved",
@@ -40,7 +40,7 @@ def test_a_window_counts_episodes_from_the_move():
     assert panel(name="").windows(2, 3)[0].title == "move 1 of the goal"
     assert len(panel().windows(11, 3)) == 2  # the first move comes too early
     whole = panel()
-    assert (whole.x[0], whole.end, whole.counted) == (25.0, 2000.0, "episode")
+    assert (whole.x[0], whole.end, whole.x_label) == (25.0, 2000.0, "episode")
 
 
 def test_a_zoom_follows_the_panels_of_its_interpretation():

@@ -21,7 +21,7 @@ class Interval(NamedTuple):
 
 
 def learning_curve(returns: np.ndarray, bin: int = 1) -> np.ndarray:
-    """Means over bins of episodes: (runs, episodes) to (runs, bins); a short last bin is kept."""
+    """Average over bins of episodes: (runs, episodes) to (runs, bins); keeps a short last bin."""
     returns = np.asarray(returns, float)
     if returns.ndim != 2:
         raise ValueError(f"learning_curve: returns must be (runs, episodes), got {returns.shape}")
@@ -33,7 +33,7 @@ def learning_curve(returns: np.ndarray, bin: int = 1) -> np.ndarray:
 
 
 def finite_or_nan(values: np.ndarray) -> np.ndarray:
-    """An infinite return marks a diverged run as much as a NaN does: both become NaN."""
+    """Replace infinite values, which mark a diverged run like NaN does, by NaN."""
     values = np.asarray(values, float)
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -41,7 +41,7 @@ def finite_or_nan(values: np.ndarray) -> np.ndarray:
 def resampling_weights(
     runs: int, resamples: int, rng: np.random.Generator | None = None
 ) -> np.ndarray:
-    """Bootstrap resamples of the runs as weights (resamples, runs), each row summing to one."""
+    """Bootstrap resamples of the runs as weights (resamples, runs); rows sum to one."""
     rng = rng or np.random.Generator(np.random.PCG64(0))
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
 
@@ -55,8 +55,8 @@ def interval(
 ) -> Interval:
     """Percentile-bootstrap interval of the mean over the first axis (the runs).
 
-    The same resamples serve every column; without ``rng`` they come from a fixed seed. A column
-    with a diverged run (NaN) has NaN everywhere.
+    All columns share the resamples, by default from a fixed seed. A column with a diverged run
+    (NaN) is NaN.
     """
     samples = np.asarray(samples, float)
     if samples.ndim == 0 or samples.shape[0] == 0:

@@ -1,4 +1,4 @@
-"""What every analysis, figure and report works on: the curves of one panel."""
+"""The curves of one panel of a figure, as input of statistics, figures and reports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 
 class Unavailable(Exception):
-    """The data lacks something that a statistic needs, so nothing can be decided."""
+    """The data lack something that a statistic needs."""
 
 
 class Level(NamedTuple):
-    """A line from ``start`` to ``end``, such as an optimum: level, or that ends ``last`` high."""
+    """A reference line from ``start`` to ``end``: at ``height``, or from there to ``last``."""
 
     start: float
     end: float
@@ -32,19 +32,14 @@ class Level(NamedTuple):
 class Panel:
     """The learning curves of some agents in one domain, under one interpretation of the paper.
 
-    ``curves`` maps an agent's key to (runs, bins) mean returns; bin b starts at episode
-    ``b * bin``. Run r of every agent had the same seed, so runs are paired. The goal moves after
-    every ``switch_every`` episodes (None: never). ``optimum`` is the exact return of acting
-    ε-greedily on optimal values, the same in every phase.
+    ``curves`` maps an agent's key to (runs, bins) mean returns; bin b starts at episode (or step,
+    see ``unit``) ``b * bin``. Runs are paired: run r of every agent has the same seed. The goal
+    moves every ``switch_every`` episodes (None: never); ``changes`` are other changes of the
+    domain. Curves of a probe hold a ``quantity`` at ``points`` (M,) in ``phases`` (M,).
 
-    Instead of episodes, steps may be counted (``unit``), and instead of means over bins the curves
-    may be of something (``quantity``) that was looked at after so many of them, ``points`` (M,), in
-    the ``phases`` (M,); ``levels`` are lines to hold it against. ``origin`` is the episode that is
-    drawn as zero. ``best_soft`` is the best that any policy with that ε can earn, which may be more
-    than ``optimum``. ``changes`` are where the domain changes, where that is neither said by phases
-    nor by switches. ``floor`` is what the return of a bin counts at least where claims are judged:
-    far below acting at random, where only runs that are stuck or have diverged come to. Of
-    ``of_errors`` less is better.
+    ``optimum`` is the exact return of acting ε-greedily on optimal values, ``best_soft`` that of
+    the best ε-soft policy, ``levels`` are further reference lines. ``origin`` is the episode drawn
+    as zero. ``floor`` is the lower clip of bins in claims. ``of_errors``: lower is better.
     """
 
     figure: str
@@ -74,20 +69,19 @@ class Panel:
 
     @property
     def x(self) -> np.ndarray:
-        """Where the values of a curve stand: a bin in its middle, so that a drop appears after the
-        switch it follows."""
+        """Positions of a curve's values: the middle of each bin, or ``points``."""
         middles = self.first_episodes + self.bin / 2 - self.origin
         return middles if self.points is None else self.points
 
     @property
     def end(self) -> float:
-        """Where the axis ends."""
+        """The end of the x axis."""
         firsts = self.first_episodes
         return float(firsts[-1] + self.bin - self.origin if self.points is None else firsts[-1])
 
     @property
     def breaks(self) -> list[float]:
-        """Where something changes."""
+        """Positions of goal switches, changes of the domain or phases."""
         if self.points is None or self.phases is None:
             moved = [float(self.first_episodes[switch] - self.origin) for switch in self.switches]
             return moved or [change for change in self.changes if change < self.end]
@@ -95,15 +89,14 @@ class Panel:
 
     @property
     def first_episodes(self) -> np.ndarray:
-        """The first episode (or step) of every bin, or after how many something was looked at."""
+        """The first episode (or step) of every bin, or ``points``."""
         if self.points is not None:
             return self.points
         bins = next(iter(self.curves.values())).shape[1]
         return np.arange(bins) * self.bin
 
     @property
-    def counted(self) -> str:
-        """What the axis counts."""
+    def x_label(self) -> str:
         return "episodes since the goal moved" if self.origin else self.unit
 
     @property
@@ -111,14 +104,14 @@ class Panel:
         return min(curve.shape[0] for curve in self.curves.values())
 
     def first_runs(self, runs: int | None) -> Panel:
-        """The first so many runs of it."""
+        """The panel with at most ``runs`` runs (None: all)."""
         if runs is None or runs >= self.runs:
             return self
         return replace(self, curves={key: curve[:runs] for key, curve in self.curves.items()})
 
     @property
     def switches(self) -> tuple[int, ...]:
-        """The bins at which the goal has just moved."""
+        """The first bin after each goal switch."""
         if self.switch_every is None or self.points is not None or self.unit != "episode":
             return ()
         if self.origin:
@@ -127,16 +120,12 @@ class Panel:
         return tuple(range(phase, bins, phase))
 
     def windows(self, before: int, after: int) -> list[Panel]:
-        """The surroundings of every switch, so many bins before and after it, as panels to draw.
-
-        A drop and its recovery take up a small part of a phase and cannot be seen in all of it.
-        Episodes count from the switch.
-        """
-        place = self.title or self.panel
+        """A panel for every switch, with the bins around it and episodes counted from it."""
+        name = self.title or self.panel
         return [
             replace(
                 self,
-                title=f"{place}: move {number}" if place else f"move {number} of the goal",
+                title=f"{name}: move {number}" if name else f"move {number} of the goal",
                 panel=f"{self.panel} move {number}".strip(),
                 origin=before * self.bin,
                 curves={

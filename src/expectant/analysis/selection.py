@@ -1,7 +1,7 @@
-"""Choosing among settings by their runs: the best, those no worse, and what each setting matters.
+"""Selection among the trials of a sweep: the best, those not worse, and the effect of parameters.
 
-Numbers of runs are (settings, runs), NaN where a run diverged; run r of every setting has the same
-seed. A setting of which a run diverged has no mean, and is never the best of others that have one.
+Values are (trials, runs), NaN if a run diverged; run r of every trial has the same seed. The mean
+of a trial with a diverged run is NaN, and such a trial is chosen only if there is no other.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.verdicts import holm_correction
 
-LEVEL = 0.05  # the chance that any setting at all is called worse by mistake
-FEWEST_TO_SPLIT = 4  # runs: halves of one run would have no interval
-CHUNK = 1000  # settings whose resamples are held at a time
+LEVEL = 0.05  # family-wise error rate of ``is_no_worse``
+FEWEST_TO_SPLIT = 4  # runs: a half of one run has no interval
+CHUNK = 1000  # trials that are resampled at a time, to bound memory
 
-Columns = Mapping[str, Sequence[Any]]  # the value of every setting, by name
+Columns = Mapping[str, Sequence[Any]]  # values of every parameter, one per trial
 
 
 class Response(NamedTuple):
-    """What one value of a setting is worth, as positions among all settings.
+    """Two trials with a ``value`` of a parameter, as indices.
 
-    ``envelope`` has it with the others at their best, ``slice`` with the others as in the best
-    setting (None if that was not tried).
+    ``envelope`` is the best trial with that value, ``slice`` the one that otherwise equals the best
+    of all trials (None if there is none).
     """
 
     value: Any
@@ -34,8 +34,7 @@ class Response(NamedTuple):
 
 
 class BestGrid(NamedTuple):
-    """Two settings: their values, and for every pair (first, second) the position of the best with
-    them, -1 where none was tried."""
+    """Values of two parameters, and the index of the best trial of every pair, −1 if none."""
 
     first: list[Any]
     second: list[Any]
@@ -43,25 +42,25 @@ class BestGrid(NamedTuple):
 
 
 def trial_means(values: np.ndarray) -> np.ndarray:
-    """Means over runs: (settings, runs) to (settings,), NaN where a run diverged."""
+    """Means over runs: (trials, runs) to (trials,), NaN if a run diverged."""
     return finite_or_nan(values).mean(axis=1)
 
 
 def trial_intervals(values: np.ndarray) -> np.ndarray:
-    """Bootstrap intervals of the means, (settings, 2); NaN with a diverged run, or one run only."""
+    """Bootstrap intervals of the means, (trials, 2); NaN with a diverged run or a single run."""
     values = finite_or_nan(values)
-    found = np.full((values.shape[0], 2), np.nan)
-    known = np.flatnonzero(~np.isnan(values).any(axis=1))
+    intervals = np.full((values.shape[0], 2), np.nan)
+    finite = np.flatnonzero(~np.isnan(values).any(axis=1))
     if values.shape[1] < 2:
-        return found
-    for start in range(0, known.size, CHUNK):
-        some = known[start : start + CHUNK]
-        found[some] = np.stack(interval(values[some].T)[1:], axis=1)
-    return found
+        return intervals
+    for start in range(0, finite.size, CHUNK):
+        chunk = finite[start : start + CHUNK]
+        intervals[chunk] = np.stack(interval(values[chunk].T)[1:], axis=1)
+    return intervals
 
 
 def best_index(means: np.ndarray) -> int:
-    """The position of the largest mean, of equal ones the first; NaN only if there is nothing else.
+    """The index of the largest mean, the first of equal ones; of a NaN only if all are.
 
     >>> best_index(np.array([1.0, np.nan, 3.0]))
     2
@@ -72,7 +71,7 @@ def best_index(means: np.ndarray) -> int:
 
 
 def split_runs(runs: int) -> tuple[slice, slice]:
-    """Runs to choose by and runs to report: the first half and the second, or twice all of them.
+    """Runs for selection and runs to report: the two halves, or all runs twice if they are few.
 
     >>> split_runs(5)
     (slice(0, 3, None), slice(3, 5, None))
@@ -84,23 +83,22 @@ def split_runs(runs: int) -> tuple[slice, slice]:
 
 
 def is_no_worse(values: np.ndarray, best: int, level: float = LEVEL) -> np.ndarray:
-    """Which settings (settings,) are not shown to be worse than the best one.
+    """True (trials,) for trials that are not significantly worse than the best one.
 
-    A one-sided paired t-test of every other setting, with Holm's correction, so that the chance of
-    calling any worse by mistake is at most ``level``. One of which a run diverged is worse. From a
-    single run nothing can be told.
+    One-sided paired t-tests with Holm's correction: the probability of calling any trial worse by
+    mistake is at most ``level``. A trial with a diverged run is worse.
     """
     values = finite_or_nan(values)
-    found = ~np.isnan(values).any(axis=1)
-    others = found.copy()
+    no_worse = ~np.isnan(values).any(axis=1)
+    others = no_worse.copy()
     others[best] = False
     if values.shape[1] > 1 and others.any():
-        found[others] = holm_correction(_chances(values[best] - values[others])) > level
-    return found
+        no_worse[others] = holm_correction(_p_values(values[best] - values[others])) > level
+    return no_worse
 
 
-def _chances(differences: np.ndarray) -> np.ndarray:
-    """p-values (settings,) of differences (settings, runs) with mean above 0."""
+def _p_values(differences: np.ndarray) -> np.ndarray:
+    """One-sided p-values (trials,) of differences (trials, runs) with mean above 0."""
     from scipy.special import stdtr
 
     runs = differences.shape[1]
@@ -112,49 +110,50 @@ def _chances(differences: np.ndarray) -> np.ndarray:
 
 
 def responses(columns: Columns, means: np.ndarray, name: str, best: int) -> list[Response]:
-    """What every value of one setting is worth, in the order of the values."""
+    """The responses to all values of one parameter, in the order of the values."""
     others = [column for key, column in columns.items() if key != name]
-    found = []
-    for value, places in group_by_value(columns[name]):
-        alike = [p for p in places if all(each[p] == each[best] for each in others)]
-        found.append(Response(value, _pick_among(means, places), alike[0] if alike else None))
-    return found
+    rows = []
+    for value, trials in group_by_value(columns[name]):
+        equal = [t for t in trials if all(column[t] == column[best] for column in others)]
+        rows.append(Response(value, _best_among(means, trials), equal[0] if equal else None))
+    return rows
 
 
 def best_grid(columns: Columns, means: np.ndarray, first: str, second: str) -> BestGrid:
-    """The best of every pair of values of two settings."""
+    """The best trial of every pair of values of two parameters."""
     rows, stacks = group_by_value(columns[first]), group_by_value(columns[second])
     best = np.full((len(rows), len(stacks)), -1)
-    for column, (_, places) in enumerate(stacks):
-        wanted = set(places)
-        for row, (_, others) in enumerate(rows):
-            both = [place for place in others if place in wanted]
+    for column, (_, trials) in enumerate(stacks):
+        in_column = set(trials)
+        for row, (_, candidates) in enumerate(rows):
+            both = [trial for trial in candidates if trial in in_column]
             if both:
-                best[row, column] = _pick_among(means, both)
+                best[row, column] = _best_among(means, both)
     return BestGrid([value for value, _ in rows], [value for value, _ in stacks], best)
 
 
 def group_by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    """The different values of a setting in their order, each with the positions that have it."""
-    places: dict[Any, list[int]] = {}
-    for place, value in enumerate(column):
-        places.setdefault(value, []).append(place)
-    return sorted(places.items(), key=lambda item: _order(item[0]))
+    """The distinct values of a parameter, sorted, each with the indices of its trials.
+
+    Numbers come first, then strings, then None.
+    """
+    trials: dict[Any, list[int]] = {}
+    for trial, value in enumerate(column):
+        trials.setdefault(value, []).append(trial)
+
+    def order(item: tuple[Any, list[int]]) -> tuple[int, Any]:
+        value = item[0]
+        return (2, "") if value is None else (int(isinstance(value, str)), value)
+
+    return sorted(trials.items(), key=order)
 
 
-def envelope_range(means: np.ndarray, found: Sequence[Response]) -> float:
-    """How much a setting matters: the range of its envelope; 0 where it cannot be told."""
-    known = means[[response.envelope for response in found]]
-    known = known[~np.isnan(known)]
-    return float(known.max() - known.min()) if known.size else 0.0
+def envelope_range(means: np.ndarray, rows: Sequence[Response]) -> float:
+    """The range of a parameter's envelope, as its importance; 0 if all means are NaN."""
+    envelope = means[[response.envelope for response in rows]]
+    envelope = envelope[~np.isnan(envelope)]
+    return float(envelope.max() - envelope.min()) if envelope.size else 0.0
 
 
-def _pick_among(means: np.ndarray, places: Sequence[int]) -> int:
-    return places[best_index(means[list(places)])]
-
-
-def _order(value: Any) -> tuple[int, Any]:
-    """Numbers by size, then words, then what a cell has not."""
-    if value is None:
-        return 2, ""
-    return (1, value) if isinstance(value, str) else (0, value)
+def _best_among(means: np.ndarray, trials: Sequence[int]) -> int:
+    return trials[best_index(means[list(trials)])]

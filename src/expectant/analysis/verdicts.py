@@ -1,8 +1,8 @@
-"""From runs to a verdict: paired differences, an effect with its interval, and a margin.
+"""Verdicts from runs: paired differences, an effect with its interval, and a margin.
 
-A *statement* is about one number. A claim may make several; it holds if all of them do. That needs
-no correction, since every one has to pass by itself. That one of many fails by chance is likelier,
-so "does not hold" and "equal" are decided with Holm's correction.
+A *statement* is about one number. A claim may consist of several statements and holds if all do,
+which needs no correction for multiple tests (intersection–union). "Does not hold" and "equal" are
+decided with Holm's correction.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from expectant.analysis.curves import finite_or_nan
 
 
 class PairedDifference(NamedTuple):
-    """The ``mean`` of the differences with its interval, and the ``chance`` (p-value) of one as
-    large if there were none; in how many runs the first side was ``above`` and ``below``.
+    """The ``mean`` difference with its interval and two-sided p-value.
 
-    With a diverged run there is no mean: it and its interval are NaN.
+    ``above`` and ``below`` count the runs in which the first side was above and below the second.
+    With a diverged run, mean and interval are NaN.
     """
 
     mean: float
@@ -35,10 +35,9 @@ class PairedDifference(NamedTuple):
 def paired_difference(
     first: np.ndarray, second: np.ndarray, *, level: float = 0.95
 ) -> PairedDifference:
-    """``first`` minus ``second``, each one number per run: a paired t-test and its interval.
+    """Compare ``first`` with ``second`` (runs,) by a paired t-test.
 
-    With a diverged run it is a sign test: in how many runs is one above the other? From a single
-    run nothing can be told. Both tests are two-sided.
+    If a run diverged, by a sign test that counts it as the worst. A single run has no interval.
     """
     first, second = finite_or_nan(first), finite_or_nan(second)
     if first.ndim != 1 or first.shape != second.shape or first.size == 0:
@@ -52,28 +51,28 @@ def paired_difference(
     above, below = int((worst[0] > worst[1]).sum()), int((worst[0] < worst[1]).sum())
     differences = first - second
     if np.isnan(differences).any():
-        chance, unknown = _sign_chance(above, below), math.nan
-        return PairedDifference(unknown, unknown, unknown, chance, above, below)
-    low, high, chance = _student(differences, level)
-    return PairedDifference(float(differences.mean()), low, high, chance, above, below)
+        p_value = _sign_test(above, below)
+        return PairedDifference(math.nan, math.nan, math.nan, p_value, above, below)
+    low, high, p_value = _t_test(differences, level)
+    return PairedDifference(float(differences.mean()), low, high, p_value, above, below)
 
 
-def holm_correction(chances: np.ndarray) -> np.ndarray:
-    """p-values corrected for being many (Holm 1979): one at most α is significant at α.
+def holm_correction(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values for multiple tests (Holm 1979).
 
     >>> holm_correction(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """
-    chances = np.asarray(chances, float)
-    order = np.argsort(chances, kind="stable")
-    raised = chances[order] * np.arange(chances.size, 0, -1)
-    adjusted = np.empty(chances.size)
+    p_values = np.asarray(p_values, float)
+    order = np.argsort(p_values, kind="stable")
+    raised = p_values[order] * np.arange(p_values.size, 0, -1)
+    adjusted = np.empty(p_values.size)
     adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1.0)
     return adjusted
 
 
-def _student(differences: np.ndarray, level: float) -> tuple[float, float, float]:
-    """(low, high, chance) by Student's t."""
+def _t_test(differences: np.ndarray, level: float) -> tuple[float, float, float]:
+    """(low, high, two-sided p-value) of the mean."""
     from scipy.special import stdtr, stdtrit
 
     runs, mean = differences.size, float(differences.mean())
@@ -86,8 +85,8 @@ def _student(differences: np.ndarray, level: float) -> tuple[float, float, float
     return mean - half, mean + half, float(2.0 * stdtr(runs - 1, -abs(mean) / error))
 
 
-def _sign_chance(above: int, below: int) -> float:
-    """The chance of counts at least as uneven, from tosses of a fair coin."""
+def _sign_test(above: int, below: int) -> float:
+    """Two-sided p-value of the sign test."""
     from scipy.special import bdtr
 
     return min(1.0, float(2.0 * bdtr(min(above, below), above + below, 0.5)))
@@ -100,20 +99,20 @@ FAILS: Outcome = "does not hold"
 UNCLEAR: Outcome = "unclear"
 
 LEVEL = 0.95
-TAIL = (1.0 - LEVEL) / 2.0  # what may lie beyond either end of an interval
-# Two halves of the runs that pick a bin for each other depend on each other if all bins are alike:
-# their correlation is then 0.36 at most (of three bins), and the root of 1.36 is this.
+TAIL = (1.0 - LEVEL) / 2.0
+# Halves of the runs that choose a bin for each other are correlated if all bins are equal, by at
+# most 0.36 (three bins): √1.36 = 1.17.
 CROSS_FIT_WIDENING = 1.17
-ROUNDING = 1e-9  # of the numbers compared: sums in another order differ by less
+ROUNDING = 1e-9  # relative; sums in another order differ by less
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
 
 
 class Statement(NamedTuple):
-    """What is said of a number: that it is above, at least or about a ``reference``.
+    """A number is above, at least or about a ``reference``.
 
-    *Above* by more than the ``margin``; *at least* but for the margin; *about*, at most a margin
-    away.
+    *Above*: x > reference + margin. *At least*: x ≥ reference − margin. *About*: |x − reference| ≤
+    margin.
     """
 
     kind: str = ABOVE
@@ -125,72 +124,71 @@ class Statement(NamedTuple):
         return ROUNDING * max(1.0, abs(self.reference) + self.margin)
 
     def is_satisfied_by(self, values: np.ndarray) -> np.ndarray:
-        """Whether numbers as they are, without any interval, satisfy it."""
-        away = np.asarray(values) - self.reference
+        """True for values that satisfy the statement, without regard to uncertainty."""
+        difference = np.asarray(values) - self.reference
         if self.kind == ABOVE:
-            return away > self.margin + self.slack
+            return difference > self.margin + self.slack
         if self.kind == AT_LEAST:
-            return away >= -self.margin - self.slack
-        return np.abs(away) <= self.margin + self.slack
+            return difference >= -self.margin - self.slack
+        return np.abs(difference) <= self.margin + self.slack
 
 
 class Finding(NamedTuple):
-    """What runs say about one statement.
+    """The evidence of runs on one statement: effect, interval and p-values.
 
-    ``against`` is the p-value of the statement's opposite not being so (the number is below its
-    range, or outside of what *about* allows), ``alike`` that of the number not being within a
-    margin of the reference, and ``short`` that of it being beyond the margin after all, or not
-    outside of what else is allowed; 1 where there is no such outcome. ``label`` says what the
-    number is, ``unit`` what it is counted in.
+    ``p_fails`` is small if the number is below reference − margin (*about*: outside the margin),
+    ``p_equal`` if it is within the margin (*above* only), ``p_short`` if it is not above
+    reference + margin (other kinds: as ``p_fails``); 1 if not applicable. ``label`` names the
+    number, ``unit`` its unit.
     """
 
     statement: Statement
     effect: float
     low: float
     high: float
-    against: float
-    alike: float
+    p_fails: float
+    p_equal: float
     label: str = ""
-    short: float = 1.0
+    p_short: float = 1.0
     unit: str = ""
 
     @property
     def holds(self) -> bool:
-        said, low = self.statement, self.low - self.statement.reference
-        high = self.high - said.reference
-        if said.kind == ABOVE:
-            return low > said.margin + said.slack
-        if said.kind == AT_LEAST:
-            return low > -said.margin - said.slack
-        return low >= -said.margin - said.slack and high <= said.margin + said.slack
+        statement, low = self.statement, self.low - self.statement.reference
+        high, bound = self.high - statement.reference, statement.margin + statement.slack
+        if statement.kind == ABOVE:
+            return low > bound
+        if statement.kind == AT_LEAST:
+            return low > -bound
+        return low >= -bound and high <= bound
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict if this were all."""
+        """The verdict on this statement alone."""
         return verdict([self])[0]
 
     @property
-    def room(self) -> float:
-        """How far inside its range the effect is, in widths of the interval; negative: outside."""
-        said, away = self.statement, self.effect - self.statement.reference
-        inside = {
-            ABOVE: away - said.margin,
-            AT_LEAST: away + said.margin,
-            ABOUT: said.margin - abs(away),
-        }[said.kind]
+    def clearance(self) -> float:
+        """Distance of the effect from its bound, in interval widths; negative: outside."""
+        statement, difference = self.statement, self.effect - self.statement.reference
+        distance = {
+            ABOVE: difference - statement.margin,
+            AT_LEAST: difference + statement.margin,
+            ABOUT: statement.margin - abs(difference),
+        }[statement.kind]
         width = self.high - self.low
-        if math.isnan(inside) or math.isnan(width):
+        if math.isnan(distance) or math.isnan(width):
             return -math.inf
-        return inside / max(width, said.slack)
+        return distance / max(width, statement.slack)
 
 
 def pseudo_values(
     statistic: Callable[..., np.ndarray], samples: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """One number per run whose mean estimates a statistic of mean curves (the jackknife).
+    """Jackknife pseudo-values (runs,) of a statistic of mean curves.
 
-    Samples are (runs, ...) of paired runs; ``statistic`` maps their means, (n, ...) each, to (n,).
-    For a statistic that is linear in the curves they are its values for every single run.
+    ``samples`` are (runs, ...) of paired runs; ``statistic`` maps their means, (n, ...) each, to
+    (n,). For a linear statistic they are its values for the single runs.
     """
     runs = samples[0].shape[0]
     means = [sample.mean(axis=0) for sample in samples]
@@ -210,10 +208,10 @@ def assess(
     effect: float | None = None,
     widened: float = 1.0,
 ) -> Finding:
-    """What one number per run (runs,) says about a statement, by Student's t.
+    """Assess a statement by values (runs,) with Student's t.
 
-    ``effect`` is the estimate itself, where it is not the mean. The interval is so much ``widened``
-    where runs depend on each other. Of one run there is none.
+    ``effect`` is the estimate if it is not their mean. The interval is ``widened`` by a factor if
+    runs depend on each other. A single run has no interval.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -226,94 +224,82 @@ def assess(
     if error <= ROUNDING * max(1.0, abs(effect)):
         error = 0.0
 
-    def below(bound: float) -> float:
-        """The p-value of the number being below a bound."""
-        away = effect - bound
+    def p_below(bound: float) -> float:
+        """p-value for the number being below a bound."""
+        difference = effect - bound
         if error == 0.0:
-            return 0.0 if away < -statement.slack else 1.0
-        return float(stdtr(runs - 1, away / error))
+            return 0.0 if difference < -statement.slack else 1.0
+        return float(stdtr(runs - 1, difference / error))
 
-    def above(bound: float) -> float:
-        away = effect - bound
+    def p_above(bound: float) -> float:
+        difference = effect - bound
         if error == 0.0:
-            return 0.0 if away > statement.slack else 1.0
-        return float(stdtr(runs - 1, -away / error))
+            return 0.0 if difference > statement.slack else 1.0
+        return float(stdtr(runs - 1, -difference / error))
 
     half = float(stdtrit(runs - 1, 1.0 - TAIL)) * error
     least = statement.reference - statement.margin
     most = statement.reference + statement.margin
-    against, alike = below(least), 1.0
-    short = against
+    p_fails = p_short = p_below(least)
+    p_equal = 1.0
     if statement.kind == ABOUT:
-        short = against = min(against, above(most))
+        p_short = p_fails = min(p_fails, p_above(most))
     elif statement.kind == ABOVE:
-        short = below(most)
-        slack = statement.slack if error == 0.0 else 0.0
-        inside = least - slack <= effect <= most + slack
-        alike = max(above(least), below(most)) if error > 0.0 else float(not inside)
-    return Finding(statement, effect, effect - half, effect + half, against, alike, label, short)
+        p_short = p_below(most)
+        inside = least - statement.slack <= effect <= most + statement.slack
+        p_equal = max(p_above(least), p_short) if error > 0.0 else float(not inside)
+    low, high = effect - half, effect + half
+    return Finding(statement, effect, low, high, p_fails, p_equal, label, p_short)
 
 
 def assess_exact(number: float, statement: Statement, label: str = "") -> Finding:
-    """What a number that is known without any doubt says about a statement; NaN says nothing."""
+    """Assess a statement by a number without uncertainty; NaN decides nothing."""
     if math.isnan(number):
         return Finding(statement, number, number, number, 1.0, 1.0, label)
     return assess(np.array([number, number]), statement, label)
 
 
 def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
-    """The outcome of a claim that makes these statements, and the finding that decides it."""
+    """The outcome of a claim with these findings, and the finding that decides it."""
     if not findings:
         raise ValueError("verdict: findings must not be empty")
-    weakest = min(findings, key=lambda found: found.room)
-    if all(found.holds for found in findings):
-        return HOLDS, weakest
-    against = holm_correction(np.array([found.against for found in findings]))
-    if against.min() <= TAIL:
-        return FAILS, findings[int(against.argmin())]
-    open_ = [found for found in findings if not found.holds]
-    weakest = min(open_, key=lambda found: found.room)
-    alike = holm_correction(np.array([found.alike for found in open_]))
-    return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
+    if all(finding.holds for finding in findings):
+        return HOLDS, min(findings, key=lambda finding: finding.clearance)
+    p_fails = holm_correction(np.array([finding.p_fails for finding in findings]))
+    if p_fails.min() <= TAIL:
+        return FAILS, findings[int(p_fails.argmin())]
+    undecided = [finding for finding in findings if not finding.holds]
+    p_equal = holm_correction(np.array([finding.p_equal for finding in undecided]))
+    outcome = EQUAL if p_equal.max() <= TAIL else UNCLEAR
+    return outcome, min(undecided, key=lambda finding: finding.clearance)
 
 
 def is_refuted_at_margin(findings: Sequence[Finding]) -> bool:
-    """Whether a claim that is unclear is known not to hold by more than its margin.
-
-    Its number may be as small as to be equal or as negative as to fail; large enough it is not.
-    """
-    return bool(holm_correction(np.array([found.short for found in findings])).min() <= TAIL)
+    """True if an unclear claim is at best equal: some number is significantly not large enough."""
+    return bool(holm_correction(np.array([finding.p_short for finding in findings])).min() <= TAIL)
 
 
 def clip_at_floor(
     curves: Sequence[np.ndarray], floor: float = math.nan, *, of_errors: bool = False
 ) -> list[np.ndarray]:
-    """The same curves with no bin below a ``floor``, which is where diverged bins lie.
+    """Clip bins at ``floor``, and set diverged bins to it.
 
-    A diverged run is a very bad run, not a missing one; but one run in three hundred that is stuck
-    until its step limit must not outweigh the others. Without a floor diverged bins are as bad as
-    the worst bin of any of them, which of errors is the highest.
+    A diverged run counts as very bad, but a single run stuck until its step limit must not outweigh
+    all others. Without a floor, diverged bins get the worst value of all curves (with
+    ``of_errors`` the highest).
     """
-    known = [finite_or_nan(curve) for curve in curves]
+    curves = [finite_or_nan(curve) for curve in curves]
     if not math.isnan(floor):
-        return [np.fmax(curve, floor) for curve in known]
-    finite = np.concatenate([[], *(curve[np.isfinite(curve)] for curve in known)])
+        return [np.fmax(curve, floor) for curve in curves]
+    finite = np.concatenate([[], *(curve[np.isfinite(curve)] for curve in curves)])
     worst = (finite.max() if of_errors else finite.min()) if finite.size else math.nan
-    return [np.where(np.isnan(curve), worst, curve) for curve in known]
-
-
-def subsample_weights(
-    runs: int, size: int, blocks: int, rng: np.random.Generator | None = None
-) -> np.ndarray:
-    """Blocks of so many runs drawn with replacement, as weights (blocks, runs) of rows of one."""
-    if rng is None:
-        return _first_weights(runs, size, blocks)
-    return rng.multinomial(size, np.full(runs, 1.0 / runs), size=blocks) / size
+    return [np.where(np.isnan(curve), worst, curve) for curve in curves]
 
 
 @lru_cache(maxsize=16)
-def _first_weights(runs: int, size: int, blocks: int) -> np.ndarray:
-    """The same blocks for every part of every claim, which take longer to draw than to use."""
-    weights = subsample_weights(runs, size, blocks, np.random.Generator(np.random.PCG64(0)))
+def subsample_weights(runs: int, size: int, count: int) -> np.ndarray:
+    """Samples of ``size`` runs with replacement, as weights (count, runs), from a fixed seed."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    weights = rng.multinomial(size, np.full(runs, 1.0 / runs), size=count) / size
     weights.flags.writeable = False
     return weights

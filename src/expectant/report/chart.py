@@ -224,7 +224,7 @@ def chart_of(panels: Sequence[Panel]) -> Chart:
     ordered, columns = arrange(panels)
     plots = [_plot_of(panel, panels) for panel in ordered]
     has_phases = any(panel.points is not None or panel.changes for panel in panels)
-    names = (panels[0].counted, panels[0].quantity) if panels else ()
+    names = (panels[0].x_label, panels[0].quantity) if panels else ()
     return Chart(plots, columns, *names, *["next phase"] * has_phases)
 
 
@@ -247,7 +247,7 @@ def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
         breaks=panel.breaks,
         levels=_levels(panel) or list(panel.levels),
         begin=float(-panel.origin),
-        x_name=panel.counted,
+        x_name=panel.x_label,
     )
 
 
