@@ -36,8 +36,8 @@ def test_a_full_disk_is_one_sentence_that_says_what_to_do(tmp_path, monkeypatch)
     with pytest.raises(StoreError) as caught:
         write_text(tmp_path / "name.txt", "text")
     assert str(caught.value) == (
-        f"cannot write {tmp_path / 'name.txt'}: No space left on device; make room, then the same "
-        "command goes on where it stopped"
+        f"cannot write {tmp_path / 'name.txt'}: No space left on device; free some space, then the same "
+        "command resumes where it stopped"
     )
     assert listed(tmp_path) == []
 

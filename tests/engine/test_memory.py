@@ -14,7 +14,7 @@ import expectant as ex
 from expectant.core import tree
 from expectant.core.memory import (
     TooLargeError,
-    _left_in_groups,
+    _free_in_control_groups,
     available_memory,
     configured_limit,
 )
@@ -227,7 +227,7 @@ def test_limits_of_control_groups(tmp_path, files, left):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert list(_left_in_groups(tmp_path)) == left
+    assert list(_free_in_control_groups(tmp_path)) == left
     assert 0 < available_memory() < 2**60
 
 

@@ -1,4 +1,4 @@
-"""Files that are written in one piece, with errors that say what to do."""
+"""Atomic reading and writing of files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, BinaryIO
 
 
 class StoreError(OSError):
-    """Results cannot be written or read; says what to do."""
+    """Results cannot be written or read."""
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder with all that lead to it; one that is there is left as it is."""
+    """Make a folder and its parents, unless they exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -23,17 +23,17 @@ def make_folder(folder: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text file in one piece."""
+    """Write a text file atomically."""
     return write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> Path:
-    """Write a file in one piece."""
+    """Write a file atomically."""
     return write_whole(path, lambda file: file.write(content))
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
-    """Let ``write`` fill a file under another name, then rename it."""
+    """Let ``write`` fill a temporary file, then rename it."""
     make_folder(path.parent)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -51,13 +51,12 @@ def write_whole(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
 
 
 def read_whole(path: Path) -> bytes:
-    """All bytes of a file; a ``StoreError`` if it is there and cannot be read.
+    """Return all bytes of a file; raise ``StoreError`` if it exists and cannot be read.
 
-    A file that cannot be read is not a damaged one: it may be whole, so nobody may replace it.
+    An unreadable file is not a damaged one, so nobody may replace it.
     """
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -65,14 +64,14 @@ def read_whole(path: Path) -> bytes:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Remove what killed processes left half-written; only while nobody writes there."""
+    """Remove temporary files of killed processes, while nobody writes there."""
     for path in folder.glob(".*.tmp"):
         path.unlink(missing_ok=True)
 
 
 def reason_of(error: OSError) -> str:
-    """Why a file could not be read or written, and what to do about it."""
+    """Return why a file could not be read or written, with advice if the disk is full."""
     reason = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{reason}; make room, then the same command goes on where it stopped"
+        return f"{reason}; free some space, then the same command resumes where it stopped"
     return reason

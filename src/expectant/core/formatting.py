@@ -1,4 +1,4 @@
-"""Format numbers, small tables (text and HTML) and short representations of arrays."""
+"""Formatting of numbers, small tables (text and HTML) and short representations of arrays."""
 
 from __future__ import annotations
 
@@ -9,45 +9,46 @@ from typing import Any
 
 import numpy as np
 
-DIGITS = 4  # that the largest number of a table has, at least
+DIGITS = 4  # significant digits of the largest number in a table, at least
 MOST_DECIMALS = 8
-NONE = "-"  # where there is no number
+NONE = "-"  # in the place of a missing number
+FEW = 4  # longest array that is written out
 
 
 def decimals_for(values: Iterable[float]) -> int:
-    """How many decimals all numbers of a table get, by the largest of them.
+    """Return the number of decimals for all numbers of a table, by the largest of them.
 
     >>> decimals_for([9.714, -13.2]), decimals_for([0.0123]), decimals_for([-15_000.0])
     (2, 5, 0)
     """
-    known = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
-    if not known:
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
+    if not sizes:
         return 2
-    whole_digits = math.floor(math.log10(max(known))) + 1
+    whole_digits = math.floor(math.log10(max(sizes))) + 1
     return min(max(DIGITS - whole_digits, 0), MOST_DECIMALS)
 
 
 def number_text(value: float, decimals: int, *, signed: bool = False) -> str:
-    """A number in text, a hyphen where there is none."""
+    """Format a number; a hyphen if it is not finite."""
     if not math.isfinite(value):
         return NONE
     return f"{value:{'+' if signed else ''},.{decimals}f}"
 
 
 def interval_text(low: float, high: float, decimals: int, *, signed: bool = False) -> str:
-    """``low to high``, a hyphen where there is no interval."""
+    """Format ``low to high``; a hyphen if an end is not finite."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return NONE
     return " to ".join(number_text(end, decimals, signed=signed) for end in (low, high))
 
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    """Columns as wide as they must be; those in ``left`` begin, all others end at their edge."""
+    """Align columns; those in ``left`` to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = [
         "  ".join(
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in (heads, *rows)
     ]
@@ -55,38 +56,36 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequen
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same for a notebook; everything is escaped."""
-    written = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{_cells('th', heads)}</tr></thead><tbody>{written}</tbody></table>"
+    """Format a table for a notebook, with all text escaped."""
+    body = "".join(f"<tr>{_html_cells('td', row)}</tr>" for row in rows)
+    head = _html_cells("th", heads)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def html_paragraph(text: str) -> str:
-    """A line under a table in a notebook."""
+    """Format a line under a table in a notebook."""
     return f"<p>{html.escape(text)}</p>"
 
 
-def _cells(tag: str, row: Sequence[str]) -> str:
+def _html_cells(tag: str, row: Sequence[str]) -> str:
     return "".join(
-        f'<{tag} style="text-align: {"right" if place else "left"}">{html.escape(cell)}</{tag}>'
-        for place, cell in enumerate(row)
+        f'<{tag} style="text-align: {"right" if column else "left"}">{html.escape(cell)}</{tag}>'
+        for column, cell in enumerate(row)
     )
 
 
-FEW = 4  # numbers of an array that are shown
+def short_repr(record: Any) -> str:
+    """Represent a named tuple in one line: small arrays by their numbers, others by their shape."""
+    fields = [f"{name} {_array_text(getattr(record, name))}" for name in record._fields]
+    return f"{type(record).__name__}({', '.join(fields)})"
 
 
-def short_repr(thing: Any) -> str:
-    """A named tuple in one line: small numbers as they are, large arrays by their shape."""
-    facts = [f"{name} {_shown(getattr(thing, name))}" for name in thing._fields]
-    return f"{type(thing).__name__}({', '.join(facts)})"
-
-
-def _shown(value: Any) -> str:
+def _array_text(value: Any) -> str:
     array = np.asarray(value, float)
     if array.ndim == 0:
         return f"{array:.4g}"
     if array.ndim == 1 and array.size <= FEW:
         return f"[{', '.join(f'{number:.4g}' for number in array)}]"
-    known = array[np.isfinite(array)]
-    extent = f" from {known.min():.4g} to {known.max():.4g}" if known.size else ""
+    finite = array[np.isfinite(array)]
+    extent = f" from {finite.min():.4g} to {finite.max():.4g}" if finite.size else ""
     return f"{array.shape}{extent}"

@@ -1,7 +1,7 @@
-"""Allocation that refuses what does not fit, before the operating system hands it out lazily.
+"""Allocation of large arrays that refuses what does not fit into memory.
 
-Components allocate large arrays with :func:`zeros` and :func:`full`. Linux grants far more memory
-than there is and kills the process when it is used; these functions compare first.
+Linux grants more memory than there is and kills the process when it is used, so :func:`zeros` and
+:func:`full` compare with the available memory first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike
 
 VARIABLE = "EXPECTANT_MEMORY"
 NEGLIGIBLE = 2**16  # bytes; smaller arrays are not counted
-ALWAYS_FREE = 32 * 2**20  # bytes; nothing is asked about allocations below
+ALWAYS_FREE = 32 * 2**20  # bytes; smaller totals are always granted
 UNITS = {"": 1, "B": 1}
 UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
 UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("kMGT", 1)}
@@ -32,12 +32,12 @@ Size = int | tuple[int, ...]
 
 
 class TooLargeError(ValueError):
-    """More memory is needed than is available; says for what, and what to use instead."""
+    """More memory is needed than is available."""
 
 
 @dataclass
 class Budget:
-    """Memory that may be claimed in all, up to ``limit`` (None: what the system has available)."""
+    """Total of claimed memory, up to ``limit`` (None: what is available)."""
 
     limit: float | None = None
     claimed: int = 0
@@ -59,7 +59,7 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def budget(limit: float) -> Iterator[None]:
-    """Count the allocations made inside together, up to ``limit`` or that of an outer budget."""
+    """Limit the sum of all allocations within this context; an outer budget takes precedence."""
     token = _budget.set(_budget.get() or Budget(limit))
     try:
         yield
@@ -91,68 +91,64 @@ def _claim_array(shape: Size, dtype: DTypeLike) -> None:
 
 
 def too_large_message(needed: int, free: float, largest: int, owner: Any) -> str:
-    """Say what is needed, for which component most of it, and what would fit."""
-    what = f", {size_text(largest)} of it for {type(owner).__name__}" if owner else ""
+    """Return a message with the size, the component that needs most of it, and advice."""
+    share = f", {size_text(largest)} of it for {type(owner).__name__}" if owner else ""
     advice = getattr(owner, "memory_advice", "something smaller")
-    return f"needs {size_text(needed)} or more{what}; {size_text(free)} are free: use {advice}"
+    return f"needs {size_text(needed)} or more{share}; {size_text(free)} are free: use {advice}"
 
 
 def innermost_component(error: BaseException) -> Any:
     """Return the innermost component that was being built when an error was raised."""
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return None if step is None else _component(step.tb_frame)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return None if trace is None else _component(trace.tb_frame)
 
 
 def _component(frame: FrameType | None) -> Any:
     while frame is not None:
-        owner = frame.f_locals.get("self")
-        if hasattr(owner, "memory_advice"):
-            return owner
+        component = frame.f_locals.get("self")
+        if hasattr(component, "memory_advice"):
+            return component
         frame = frame.f_back
     return None
 
 
 def size_text(size: float) -> str:
-    """Write a number of bytes in three digits and a unit."""
+    """Format a number of bytes with three digits and a unit."""
     units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"]
     while size >= 999.5 and len(units) > 1:
         size, units = size / 1024, units[1:]
     return f"{size:.3g} {units[0]}" if size < 999.5 else f"{size:,.0f} {units[0]}"
 
 
-# ------------------------------------------------------------------------------- available
-
-
 def memory_limit(size: int) -> float:
-    """Return how much may be allocated; unlimited if ``size`` is small and no limit is given."""
-    given = configured_limit()
-    if given is not None:
-        return given
+    """Return the available memory; unlimited if ``size`` is small and no limit is configured."""
+    configured = configured_limit()
+    if configured is not None:
+        return configured
     return available_memory() if size > ALWAYS_FREE else math.inf
 
 
 def configured_limit() -> int | None:
-    """Return the limit in $EXPECTANT_MEMORY, for systems that report a wrong one; None if unset."""
+    """Return the limit in $EXPECTANT_MEMORY, or None."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return None
-    match = re.fullmatch(r"([0-9.]+) ?([A-Za-z]*)", text)
+    number, unit = re.fullmatch(r"([0-9.]*) ?(.*)", text).groups()  # type: ignore[union-attr]
     try:
-        assert match is not None
-        return int(float(match[1]) * UNITS[match[2]])
-    except (AssertionError, KeyError, ValueError):
+        return int(float(number) * UNITS[unit])
+    except (KeyError, ValueError):
         raise ValueError(
             f"{VARIABLE}: must be a number of bytes or one with a unit, such as 8GiB, got {text!r}"
         ) from None
 
 
 def available_memory() -> int:
-    """Return what this process may still allocate without swapping."""
+    """Return how many bytes this process may still allocate without swapping."""
     import psutil
 
-    free = [psutil.virtual_memory().available, *_left_in_groups()]
+    free = [psutil.virtual_memory().available, *_free_in_control_groups()]
     if hasattr(psutil.Process, "rlimit"):
         process = psutil.Process()
         limit = process.rlimit(psutil.RLIMIT_AS)[0]
@@ -161,8 +157,8 @@ def available_memory() -> int:
     return min(free)
 
 
-def _left_in_groups(root: Path = Path("/")) -> Iterator[int]:
-    """Yield what is left in every Linux control group (container, cluster job) of this process."""
+def _free_in_control_groups(root: Path = Path("/")) -> Iterator[int]:
+    """Yield the free memory of every Linux control group (container, job) of this process."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -171,10 +167,10 @@ def _left_in_groups(root: Path = Path("/")) -> Iterator[int]:
     for folder in (inner, *inner.parents):
         group = root / "sys/fs/cgroup" / folder
         try:
-            left = int((group / "memory.max").read_text())
-            left -= int((group / "memory.current").read_text())
+            free = int((group / "memory.max").read_text())
+            free -= int((group / "memory.current").read_text())
             stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        except (OSError, ValueError):  # not visible from here, or without a limit ("max")
+        except (OSError, ValueError):  # not visible, or without a limit ("max")
             continue
         cached = int(stat.get("active_file", 0)) + int(stat.get("inactive_file", 0))
-        yield max(0, left + cached)
+        yield max(0, free + cached)

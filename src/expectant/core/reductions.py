@@ -1,12 +1,9 @@
-"""Sums over rows whose order of addition is fixed, so that they give the same bits anywhere.
+"""Sums over rows in a fixed order of addition, which give the same bits on every machine.
 
-A compiler that may reorder additions gives other last digits for every vector width. These sums
-are instead *defined* as eight interleaved partial sums ("lanes") that are folded in halves at the
-end: vector instructions can follow that order on any machine, and so can plain Python. All rows
-are therefore padded with zeros to a multiple of :data:`LANES`.
-
-The plain versions are here; :mod:`expectant.jit.reductions` emits the same order of
-operations as vector code.
+If a compiler may reorder additions, the last digits depend on the vector width. These sums are
+therefore *defined* as eight interleaved partial sums ("lanes") that are folded in halves at the
+end, an order that vector instructions and plain Python can both follow. Rows are padded with zeros
+to a multiple of :data:`LANES`. :mod:`expectant.jit.reductions` has the vector code.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ LANES = 8
 
 
 def padded_size(size: int) -> int:
-    """``size`` rounded up to a whole number of lanes (D in docstrings)."""
+    """Round ``size`` up to a multiple of :data:`LANES` (D in docstrings)."""
     return -(-size // LANES) * LANES
 
 
@@ -55,7 +52,7 @@ def dot_row(rows: np.ndarray, row: int, weights: np.ndarray) -> float:
 
 
 def dot_listed(values: np.ndarray, indices: np.ndarray, row: int, weights: np.ndarray) -> float:
-    """Σ_e values[row, e] · weights[indices[row, e]], for tables (n, m) of lists in whole lanes."""
+    """Σ_e values[row, e] · weights[indices[row, e]], for tables (n, m) padded to whole lanes."""
     return _fold(values[row] * weights[indices[row]])
 
 
@@ -76,5 +73,5 @@ def sum_weighted_rows(
 
 
 def add_to_row(rows: np.ndarray, action: int, row: int, amount: float, added: np.ndarray) -> None:
-    """rows[action, row] += amount · added, which is not a part of the rows."""
+    """rows[action, row] += amount · added, which must not overlap the rows."""
     rows[action, row] += amount * added

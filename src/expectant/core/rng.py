@@ -1,12 +1,12 @@
-"""Where random numbers come from: a sequence of its own for every seed, run and stream.
+"""Random generators: an independent sequence for every seed, run and stream.
 
-What belongs to the world, to acting, to planning and to building draws from generators of its own.
-So run r of two agents sees the same starts and the same slips as long as both do the same, and how
-much one of them plans changes nothing that is drawn for its actions.
+The environment, acting, planning and building draw from separate generators. So run r of two agents
+sees the same starts and slips as long as both act alike, and the amount of planning does not change
+the draws for actions.
 
-NumPy reads a tuple of numbers as one row of 32-bit words, so (2**32, 0) would be (0, 1, 0), which
-is (0, 1). Where every number is one word there is no such doubt. Everything else goes through
-``spawn_key``, which comes after the words of the seed, at a fixed place.
+NumPy reads a tuple of numbers as 32-bit words, so (2**32, 0) would equal (0, 1). Seeds and runs of
+one word are passed as a tuple; longer ones go through ``spawn_key``, which follows the seed's words
+at a fixed position.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from expectant.core.rules import whole
 
 WORD = 2**32
 SEED = whole(0, 2**128 - 1)  # the rule for seeds: four words
-LONG = WORD - 1  # the first word of our spawn keys; children of a sequence are numbered from 0
+LONG = WORD - 1  # first word of these spawn keys; NumPy numbers children from 0
 
-# the streams of a run; building has no number, as a tuple without it ends in zeros anyway
+# streams of a run; building has no number
 ENVIRONMENT, TIES, EVALUATION, WORLD, ACTING, PLANNING = 1, 2, 3, 4, 5, 6
 
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -31,12 +31,12 @@ _pointer.restype, _pointer.argtypes = ctypes.c_size_t, (ctypes.py_object, ctypes
 class Streams:
     """The generators of one run.
 
-    ``world`` is for resets and steps of the domain, ``acting`` for actions and what happens where
-    episodes begin and are broken off, ``planning`` for learning and planning, and ``building`` for
-    what is drawn before the first step.
+    ``world`` is for resets and steps of the domain, ``acting`` for actions and for the verbs
+    ``begin`` and ``on_truncation``, ``planning`` for learning and planning, and ``building`` for
+    draws before the first step.
     """
 
-    PASSED = ("world", "acting", "planning")  # what compiled code draws from
+    PASSED = ("world", "acting", "planning")  # to compiled code
     __slots__ = ("_passed", "acting", "building", "planning", "world")
 
     def __init__(
@@ -51,39 +51,32 @@ class Streams:
 
     @property
     def address(self) -> int:
-        """Where the addresses of those for compiled code are, each of a ``bitgen_t`` of NumPy."""
+        """Address of an array with pointers to the ``bitgen_t`` of the passed generators."""
         if self._passed is None:
-            named = self.by_name()
-            found = (named[name].bit_generator.capsule for name in self.PASSED)
-            self._passed = np.array([_pointer(capsule, b"BitGenerator") for capsule in found])
+            capsules = [getattr(self, name).bit_generator.capsule for name in self.PASSED]
+            self._passed = np.array([_pointer(capsule, b"BitGenerator") for capsule in capsules])
         return int(self._passed.ctypes.data)
 
     def by_name(self) -> dict[str, np.random.Generator]:
-        """All of them by their names."""
-        return {
-            "world": self.world,
-            "acting": self.acting,
-            "planning": self.planning,
-            "building": self.building,
-        }
+        """Return all generators by their names."""
+        return {name: getattr(self, name) for name in (*self.PASSED, "building")}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copies have addresses of their own."""
+        """Copy the generators, but not their addresses."""
         return Streams, tuple(self.by_name().values())
 
 
 class PCG64(np.random.PCG64):
-    """NumPy's own with room behind it: what it counts on lies in no cache line with another's.
+    """NumPy's generator, padded so that no two of them share a cache line.
 
-    Python keeps small objects of all threads side by side, and a generator writes to itself at
-    every draw: two runs on two cores would take the line away from each other.
+    Every draw writes to the generator, so two runs on two cores would slow each other down.
     """
 
-    __slots__ = tuple(f"_room_{word}" for word in range(16))
+    __slots__ = tuple(f"_padding_{word}" for word in range(16))
 
 
 def seed_sequence(seed: int, run: int, *stream: int) -> np.random.SeedSequence:
-    """The sequence of a run of a seed, or of another stream (from 1) that goes with it."""
+    """Return the seed sequence of a run, or of one of its streams (from 1)."""
     if seed < WORD and run < WORD:
         return np.random.SeedSequence((seed, run, *stream))
     key = (LONG, run % WORD, run // WORD, *(stream or (0,)))
@@ -91,23 +84,23 @@ def seed_sequence(seed: int, run: int, *stream: int) -> np.random.SeedSequence:
 
 
 def generator(seed: int, run: int, *stream: int) -> np.random.Generator:
-    """The random numbers of a run, or of another stream that goes with it."""
+    """Return the generator of a run, or of one of its streams."""
     return np.random.Generator(PCG64(seed_sequence(seed, run, *stream)))
 
 
 def run_streams(seed: int, run: int) -> Streams:
-    """All generators of a run."""
+    """Return all generators of a run."""
     world, acting, planning = (generator(seed, run, part) for part in (WORLD, ACTING, PLANNING))
     return Streams(world, acting, planning, generator(seed, run))
 
 
 def evaluation_streams(seed: int, run: int) -> Streams:
-    """Those of an evaluation, which are not those of the run with the same seed."""
+    """Return the generators of an evaluation, which differ from those of the run."""
     parts = (WORLD, ACTING, PLANNING, 0)
     world, acting, planning, building = (generator(seed, run, EVALUATION, part) for part in parts)
     return Streams(world, acting, planning, building)
 
 
 def to_32_bits(seed: int) -> int:
-    """A seed for libraries that take only small ones; a small one is taken as it is."""
+    """Convert a seed for libraries that take 32 bits; a smaller one is unchanged."""
     return seed if seed < WORD else int(seed_sequence(seed, 0).generate_state(1)[0])

@@ -1,4 +1,4 @@
-"""What values an argument may take: one rule, one sentence, used by every description."""
+"""Rules for the values of parameters; each has one sentence that error messages share."""
 
 from __future__ import annotations
 
@@ -12,25 +12,20 @@ import numpy as np
 
 from expectant.core.memory import TooLargeError
 
-LARGEST = 2**63 - 1  # that compiled code can count to
+LARGEST = 2**63 - 1  # integer in compiled code
 
-Plain_co = TypeVar("Plain_co", covariant=True)  # what a value is once it has been checked
+Plain_co = TypeVar("Plain_co", covariant=True)  # type of a checked value
 First = TypeVar("First")
 Second = TypeVar("Second")
 
 
-def is_number(value: object) -> bool:
-    """Whether it is a real number, of NumPy too; a truth value is none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-
-
 class AboveLimitError(ValueError):
-    """A whole number above the limit that it names."""
+    """A whole number above the limit in the message."""
 
 
 @dataclass(frozen=True)
 class Rule(Generic[Plain_co]):
-    """``convert`` returns the value in its plain type, or raises if the rule is broken."""
+    """A condition in words, ``text``, and ``convert``, which returns the plain value or raises."""
 
     text: str
     convert: Callable[[object], Plain_co]
@@ -39,6 +34,7 @@ class Rule(Generic[Plain_co]):
         return f"Rule({self.text!r})"
 
     def check(self, owner: str, argument: str, value: object) -> Plain_co:
+        """Return the value in its plain type, or raise an error that names owner and argument."""
         try:
             return self.convert(value)
         except TooLargeError:
@@ -47,15 +43,25 @@ class Rule(Generic[Plain_co]):
             raise ValueError(f"{owner}: {argument} {self.violation(value, error)}") from None
 
     def violation(self, value: object, error: Exception) -> str:
-        """What a value should have been, after ``convert`` has raised an error."""
+        """Return the sentence for a value after ``convert`` has raised an error."""
         limit = f" (at most {error})" if isinstance(error, AboveLimitError) else ""
-        return f"must be {self.text}{limit}, got {_shown(value)}"
+        shown = repr(value)
+        if isinstance(value, int) and value.bit_length() > 200:  # Python refuses very long ones
+            shown = f"one of about {value.bit_length() * 3 // 10:,} digits"
+        return f"must be {self.text}{limit}, got {shown}"
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, int) and value.bit_length() > 200:  # Python does not write all of them out
-        return f"one of about {value.bit_length() * 3 // 10:,} digits"
-    return repr(value)
+def is_number(value: object) -> bool:
+    """Return True for a real number, including NumPy's, but not for a bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise ValueError
+    converted = float(value)
+    _require(math.isfinite(converted))
+    return converted
 
 
 def _require(condition: bool) -> None:
@@ -63,70 +69,61 @@ def _require(condition: bool) -> None:
         raise ValueError
 
 
-def _number(value: object) -> float:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise ValueError
-    number = float(value)
-    _require(math.isfinite(number))
-    return number
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise ValueError
-    return int(value)
-
-
 def number() -> Rule[float]:
+    """Allow finite numbers."""
     return Rule("a finite number", _number)
 
 
 def at_least(low: float) -> Rule[float]:
+    """Allow finite numbers from ``low``."""
+
     def convert(value: object) -> float:
-        result = _number(value)
-        _require(result >= low)
-        return result
+        _require(_number(value) >= low)
+        return _number(value)
 
     return Rule(f"a finite number, {low:g} or more", convert)
 
 
 def between(low: float, high: float) -> Rule[float]:
+    """Allow numbers from ``low`` to ``high``, both included."""
+
     def convert(value: object) -> float:
-        result = _number(value)
-        _require(low <= result <= high)
-        return result
+        _require(low <= _number(value) <= high)
+        return _number(value)
 
     return Rule(f"a number from {low:g} to {high:g}", convert)
 
 
 def whole(low: int, high: int = LARGEST) -> Rule[int]:
+    """Allow whole numbers from ``low`` to ``high``."""
+
     def convert(value: object) -> int:
-        result = _whole(value)
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+            raise ValueError
+        result = int(value)
         _require(result >= low)
         if result > high:
-            power = high > 2**30 and high & (high + 1) == 0
-            raise AboveLimitError(f"2**{high.bit_length()} - 1" if power else high)
+            is_power = high > 2**30 and high & (high + 1) == 0
+            raise AboveLimitError(f"2**{high.bit_length()} - 1" if is_power else high)
         return result
 
     return Rule(f"a whole number, {low} or more", convert)
 
 
 def flag() -> Rule[bool]:
-    def convert(value: object) -> bool:
-        _require(isinstance(value, bool))
-        return bool(value)
-
-    return Rule("True or False", convert)
+    """Allow True and False."""
+    return instance_of(bool, "True or False")
 
 
 def or_none(rule: Rule[First]) -> Rule[First | None]:
+    """Allow None, too."""
     return Rule(
         f"{rule.text}, or None", lambda value: None if value is None else rule.convert(value)
     )
 
 
 def list_of(rule: Rule[First], text: str, size: int | None = None) -> Rule[tuple[First, ...]]:
-    """Values that each keep a rule, ``size`` of them if that is given."""
+    """Allow sequences, of length ``size`` if given, whose items satisfy a rule."""
 
     def convert(value: object) -> tuple[First, ...]:
         if not isinstance(value, Iterable) or isinstance(value, str):
@@ -139,7 +136,7 @@ def list_of(rule: Rule[First], text: str, size: int | None = None) -> Rule[tuple
 
 
 def either(first: Rule[First], second: Rule[Second]) -> Rule[First | Second]:
-    """What one of two rules allows."""
+    """Allow the values of two rules."""
 
     def convert(value: object) -> First | Second:
         try:
@@ -153,7 +150,7 @@ def either(first: Rule[First], second: Rule[Second]) -> Rule[First | Second]:
 
 
 def one_of(*names: str) -> Rule[str]:
-    """One of some names."""
+    """Allow some strings."""
 
     def convert(value: object) -> str:
         if not isinstance(value, str) or value not in names:
@@ -163,18 +160,8 @@ def one_of(*names: str) -> Rule[str]:
     return Rule(" or ".join(repr(name) for name in names), convert)
 
 
-def named_or(*names: str, kind: type[First], words: str) -> Rule[str | First]:
-    """One of some names, or any description of a kind, which is called so in words."""
-    named = one_of(*names)
-
-    def convert(value: object) -> str | First:
-        return value if isinstance(value, kind) else named.convert(value)
-
-    return Rule(f"{named.text} or {words} of your own", convert)
-
-
 def instance_of(kind: type[First], words: str) -> Rule[First]:
-    """Any description of a kind, which is called so in words."""
+    """Allow objects of a class, which ``words`` describe."""
 
     def convert(value: object) -> First:
         if not isinstance(value, kind):
@@ -182,3 +169,9 @@ def instance_of(kind: type[First], words: str) -> Rule[First]:
         return value
 
     return Rule(words, convert)
+
+
+def named_or(*names: str, kind: type[First], words: str) -> Rule[str | First]:
+    """Allow some names and any config of a kind, which ``words`` describe."""
+    rule = either(instance_of(kind, words), one_of(*names))
+    return Rule(f"{one_of(*names).text} or {words} of your own", rule.convert)

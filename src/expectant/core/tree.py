@@ -1,4 +1,4 @@
-"""Walks over parts: nested (named) tuples whose leaves are arrays, numbers and generators.
+"""Traversal of parts: nested (named) tuples whose leaves are arrays, numbers and generators.
 
 A path names a node or leaf by the fields that lead to it, such as ``agent.planner.model``; the
 items of a plain tuple are named by their positions. ``copy.deepcopy`` copies a tree.
@@ -43,12 +43,12 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def replace(tree: Any, replacements: Mapping[int, Any]) -> Any:
-    """Rebuild a tree with some leaves replaced, which are given by their ``id``."""
+    """Rebuild a tree with the leaves of some ``id`` replaced."""
     return map_leaves(lambda leaf: replacements.get(id(leaf), leaf), tree)
 
 
 def structure(tree: Any) -> Any:
-    """Return the types in a tree down to array layouts; two equal ones share compiled code."""
+    """Return the types in a tree down to array layouts; equal structures share compiled code."""
     if isinstance(tree, tuple):
         return (type(tree), *map(structure, tree))
     if isinstance(tree, np.ndarray):
@@ -59,7 +59,7 @@ def structure(tree: Any) -> Any:
 
 
 def total_bytes(tree: Any) -> int:
-    """Return the memory of all arrays in a tree; a buffer that several share counts once."""
+    """Return the memory of all arrays in a tree; a shared buffer counts once."""
     owners = {id(owner): owner for owner in (_owner(array) for _, array in arrays(tree))}
     return sum(owner.nbytes for owner in owners.values())
 

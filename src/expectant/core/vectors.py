@@ -1,8 +1,8 @@
-"""Feature vectors as compiled code sees them: the active entries only.
+"""Feature vectors in compiled code: the active entries only.
 
-A state s is a sparse vector. Binary ones hold just the indices of their ones; weighted ones also
-hold values (a value of zero switches an entry off). ``place`` is the number of the environment's
-own state, which only exact models may look at.
+A state s is a sparse vector. Binary vectors hold the indices of their ones; weighted vectors also
+hold values (zero switches an entry off). ``state_index`` is the environment's state, which only
+exact models may use.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
     "state_value",
 ]
 
-SOME = 2**31  # states, if it is not known how many a domain numbers
+UNKNOWN_STATES = 2**31  # assumed if a domain does not number its states
 
 
 class Binary(NamedTuple):
@@ -79,7 +79,7 @@ class WeightedTable(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One real step: s, a, r, s', alive = 0.0 if s' is terminal, and the domain's outcome."""
+    """A real step: s, a, r, s', alive (0.0 if s' is terminal) and the domain's outcome."""
 
     state: Binary | Weighted
     action: int
@@ -90,20 +90,22 @@ class Transition(NamedTuple):
 
 
 def empty_state(shape: Shape) -> Binary | Weighted:
-    """A vector of the given shape to write into."""
+    """Make a vector of the given shape to write into."""
     active, state_index = np.zeros(shape.active, np.int64), np.array([-1], np.int64)
     if shape.weighted:
         return Weighted(active, np.zeros(shape.active), state_index)
     return Binary(active, state_index)
 
 
-def empty_table(shape: Shape, rows: int, state_indices: int = SOME) -> BinaryTable | WeightedTable:
-    """A table of vectors of the given shape, of a domain that numbers so many states.
+def empty_table(
+    shape: Shape, rows: int, states: int = UNKNOWN_STATES
+) -> BinaryTable | WeightedTable:
+    """Make a table of vectors of the given shape, for a domain with so many states.
 
-    Long tables do not fit into a processor's cache, so their numbers are as narrow as can be; of
-    one kind, as every kind is compiled by itself.
+    Integers are as narrow as possible, because long tables exceed the processor's cache; all have
+    one type, because every combination of types is compiled separately.
     """
-    kind = smallest_int_type(max(shape.size, state_indices) - 1)
+    kind = smallest_int_type(max(shape.size, states) - 1)
     active, numbers = zeros((rows, shape.active), kind), full(rows, -1, kind)
     if shape.weighted:
         return WeightedTable(active, zeros((rows, shape.active)), numbers)
@@ -111,7 +113,7 @@ def empty_table(shape: Shape, rows: int, state_indices: int = SOME) -> BinaryTab
 
 
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
-    """The vector written out (plain Python only)."""
+    """Return the dense vector (plain Python only)."""
     result = np.zeros(length)
     for n in range(size(state)):
         result[index(state, n)] += value(state, n)
@@ -120,7 +122,7 @@ def dense(state: Binary | Weighted, length: int) -> np.ndarray:
 
 @function
 def dot(state, weights):
-    """wᵀs."""
+    """Return wᵀs."""
     total = 0.0
     for n in range(size(state)):
         total += value(state, n) * weights[index(state, n)]
@@ -129,7 +131,7 @@ def dot(state, weights):
 
 @function
 def max_action_value(weights, state):
-    """max_a w_aᵀ s."""
+    """Return max_a w_aᵀ s."""
     best = -math.inf
     for action in range(weights.shape[0]):
         candidate = dot(state, weights[action])
@@ -140,11 +142,11 @@ def max_action_value(weights, state):
 
 @optional
 def state_value(weights, state):
-    """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D).
+    """Return v̂(s) = wᵀs for weights (D,), or max_a q̂(s, a) = max_a w_aᵀ s for weights (A, D).
 
-    Values that are not linear are a part in the place of weights, and say by this verb what v̂ is.
+    Non-linear values (:class:`expectant.extend.Values`) implement it as a verb of their part.
     """
-    if weights.ndim == 1:  # decided when it is compiled
+    if weights.ndim == 1:  # decided at compile time
         return dot(state, weights)
     return max_action_value(weights, state)
 
@@ -189,9 +191,10 @@ def _(state, n, index, value):
 
 
 @copy.register(Binary)
+@copy.register(Weighted)
 def _(state, source):
-    for n in range(state.active.shape[0]):
-        state.active[n] = source.active[n]
+    for n in range(size(state)):
+        put(state, n, index(source, n), value(source, n))
     state.state_index[0] = source.state_index[0]
 
 
@@ -236,14 +239,6 @@ def _(state, rows, action, total):
 def _(state, n, index, value):
     state.active[n] = index
     state.values[n] = value
-
-
-@copy.register(Weighted)
-def _(state, source):
-    for n in range(state.active.shape[0]):
-        state.active[n] = source.active[n]
-        state.values[n] = source.values[n]
-    state.state_index[0] = source.state_index[0]
 
 
 @save.register(WeightedTable)
