@@ -15,9 +15,9 @@ from expectant.core.config import KINDS
 from expectant.experiments.best import best
 from expectant.experiments.curves import CURVES
 from expectant.experiments.reproduce import choose_target
+from expectant.experiments.results_folder import TRIALS
 from expectant.experiments.study import read_paper, study_word
 from expectant.experiments.study_config import QUICK_RUNS, StudyConfig
-from expectant.experiments.trial_table import TRIALS
 
 PAPER = read_paper()
 

@@ -122,8 +122,7 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
 def step_times(trials: Any, folder: Path) -> dict[tuple[str, ...], float]:
     """Return the µs of a step of every trial that was timed."""
     from expectant.experiments.runner import Work
-    from expectant.experiments.store import Store
-    from expectant.experiments.timings import step_nanoseconds
+    from expectant.experiments.store import Store, step_nanoseconds
 
     times = step_nanoseconds(Work(trials, Store(folder)).names, folder)
     places = [

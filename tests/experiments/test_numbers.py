@@ -13,8 +13,7 @@ import expectant as ex
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
 from expectant.experiments.runner import Work
-from expectant.experiments.store import Store
-from expectant.experiments.timings import add_times, step_nanoseconds
+from expectant.experiments.store import Store, add_times, step_nanoseconds
 from expectant.experiments.trial_table import settings_columns
 from expectant.experiments.trials import Shard
 

@@ -19,7 +19,7 @@ import logging, os, signal, sys, threading, time
 from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
-from expectant.experiments.sweep_command import run_file
+from expectant.experiments.sweep import run_file
 
 spec, folder = Path(sys.argv[1]), Path(sys.argv[2])
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})

@@ -7,8 +7,8 @@ from typing import Any
 
 from experiments.sweeping import TRIAL
 
-from expectant.experiments import ray_runner as on_ray
-from expectant.experiments.tasks import Done, Kernels, Task
+from expectant.experiments import ray_runner
+from expectant.experiments.tasks import Kernels, Task, TaskResult
 
 
 class Lost(Exception):
@@ -44,10 +44,10 @@ class Cluster:
     def wait(self, references: list[Any], timeout: float) -> tuple[list[Any], list[Any]]:
         return references[:1], references[1:]
 
-    def get(self, task: Task) -> Done:
+    def get(self, task: Task) -> TaskResult:
         if task.name == "gone":
             raise Lost("\n  the node has died  \nand so on")
-        return Done(task, None, None)
+        return TaskResult(task, None, None)
 
     def cancel(self, task: Task, force: bool) -> None:
         self.cancelled.append(task.name)
@@ -55,9 +55,11 @@ class Cluster:
 
 def test_batches_are_handed_out_and_cancelled_when_nobody_waits_any_more(monkeypatch):
     ray = Cluster()
-    monkeypatch.setattr(on_ray, "_ray", lambda: ray)
+    monkeypatch.setattr(ray_runner, "_import_ray", lambda: ray)
     tasks = iter([Task(TRIAL, name, 0, 10) for name in ("a", "gone", "c", "d", "e", "f")])
-    course: Any = on_ray.on_ray(None, Kernels(compiled=False))(tasks, lambda trial, part: None)
+    course: Any = ray_runner.ray_engine(None, Kernels(compiled=False))(
+        tasks, lambda trial, part: None
+    )
     assert next(course).task.name == "a" and ray.settings["max_retries"] > 0
     lost = next(course)
     assert lost.task.name == "gone" and repr(lost.error) == "RuntimeError('the node has died')"

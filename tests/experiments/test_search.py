@@ -7,7 +7,7 @@ import pytest
 from experiments.sweeping import results, spec
 
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.search import spaces
+from expectant.experiments.search import search_spaces
 from expectant.experiments.sweep import run_sweep
 
 pytestmark = pytest.mark.skipif(
@@ -25,8 +25,8 @@ def search(folder, text=RANGED, trials=9):
 
 
 def test_domains_are_not_for_choosing():
-    found = list(spaces(parse_config(RANGED, "x")))
-    assert [dict(space.given) for space in found] == [
+    found = list(search_spaces(parse_config(RANGED, "x")))
+    assert [dict(space.fixed) for space in found] == [
         {("domain", "slip"): 0.0},
         {("domain", "slip"): 0.2},
     ]

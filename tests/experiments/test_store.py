@@ -43,7 +43,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     def forbidden(*arguments, **keywords):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("expectant.experiments.tasks.run_one", forbidden)
+    monkeypatch.setattr("expectant.experiments.runner.run_one", forbidden)
     again, fewer = compute([TRIAL, replace(TRIAL, runs=20, label="other")], store).curves()
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])
@@ -78,12 +78,13 @@ def stored(tmp_path):
 
 def test_a_batch_goes_through_its_file(stored):
     store, batch = stored
-    loaded, facts = store.load("name", Span(5, 3))
+    loaded, summary = store.load("name", Span(5, 3))
     for one, other in zip(loaded, batch, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(facts.means, batch.curves.mean(axis=1))
-    assert facts.diverged == [False, True, False] and facts.is_of(TRIAL.identity())
-    assert {"python", "expectant", "numpy", "numba"} <= set(facts.described["versions"])
+    np.testing.assert_array_equal([run.mean for run in summary.runs], batch.curves.mean(axis=1))
+    assert [run.diverged for run in summary.runs] == [False, True, False]
+    assert summary.has_identity(TRIAL.identity())
+    assert {"python", "expectant", "numpy", "numba"} <= set(summary.metadata["versions"])
     assert store.index() == {"name": [Span(5, 3)]}
     assert store.load("name", Span(0, 3)) is None
 

@@ -173,7 +173,7 @@ def test_steps_lengths_and_divergence(tmp_path):
 @pytest.fixture
 def broken(monkeypatch):
     """Runs of one setting raise while the switch is on."""
-    from expectant.experiments import tasks
+    from expectant.experiments import runner, tasks
 
     switch, plain = {"on": True}, tasks.run_one
 
@@ -182,7 +182,7 @@ def broken(monkeypatch):
             raise ZeroDivisionError("no luck")
         return plain(task, *rest)
 
-    monkeypatch.setattr(tasks, "run_one", run_one)
+    monkeypatch.setattr(runner, "run_one", run_one)
     return switch
 
 
@@ -218,7 +218,7 @@ def test_one_process_at_a_time(tmp_path):
             sweep(tmp_path, shard=Shard(1, 2))
         with pytest.raises(StoreError, match="is in use by shards; wait"):
             sweep(tmp_path)
-        with pytest.raises(StoreError, match="in use by shards of another spec"):
+        with pytest.raises(StoreError, match="in use by shards of another config"):
             sweep(tmp_path, [0.7], shard=Shard(2, 2))
     assert sweep(tmp_path).computed == 5
 
@@ -228,7 +228,7 @@ import os, signal, sys, time
 from pathlib import Path
 
 import matplotlib, numba, numpy, pyarrow.parquet
-from expectant.experiments.sweep_command import run_file
+from expectant.experiments.sweep import run_file
 
 def there():
     return len(list(folder.glob("runs/*.parquet")))

@@ -8,7 +8,7 @@ import pytest
 import expectant as ex
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
-from expectant.experiments.tasks import Kernels, Task, assembled, run_one
+from expectant.experiments.tasks import Kernels, Task, assemble_batch, run_one
 from expectant.experiments.toml_tables import ConfigError
 
 SPEC = """
@@ -31,7 +31,7 @@ def curve(extent: str, record: str):
     trials = parse_config(SPEC.format(extent=extent, record=record), "config.toml").trials()
     task, kernels = Task(trials[0], "name", 0, 2), Kernels(compiled=False)
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in (0, 1)]
-    batch = assembled(task, [run for run in runs if run is not None]).batch
+    batch = assemble_batch(task, [run for run in runs if run is not None]).batch
     assert batch is not None
     return group_panels(trials, [batch.curves])[0]
 
@@ -95,7 +95,7 @@ def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
     trials = parse_config(SMALL_TASKS, "config.toml").trials()
     task, kernels = Task(trials[0], "name", 0, 3), Kernels(compiled=False)
     runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
-    batch = assembled(task, [run for run in runs if run is not None]).batch
+    batch = assemble_batch(task, [run for run in runs if run is not None]).batch
     assert batch is not None
     panel = group_panels(trials, [batch.curves])[0]
     assert panel.levels == ()  # there is no one optimum

@@ -57,8 +57,8 @@ def run(
     with plain_errors("experiments", "report"):
         from expectant.experiments.reproduce import write_experiment, write_sweep
         from expectant.experiments.study import find_config
-        from expectant.experiments.sweep_command import run_file
-        from expectant.experiments.trial_table import tell_troubles
+        from expectant.experiments.sweep import run_file
+        from expectant.experiments.trial_table import print_troubles
 
         experiment, outcome = run_file(
             find_config(config), out, threads=threads, engine=engine, address=address, shard=shard,
@@ -66,7 +66,7 @@ def run(
         )  # fmt: skip
         for trial, reason in outcome.failed.items():
             print(f"expectant: failed: {trial}: {reason}", file=sys.stderr)
-        tell_troubles(outcome.troubles)
+        print_troubles(outcome.troubles)
         if shard is None and not experiment.is_sweep and not outcome.failed:
             _print_experiment(outcome, write_experiment(experiment, outcome), json)
         else:

@@ -68,10 +68,10 @@ def show(
     with plain_errors():
         if name.endswith(".toml"):
             from expectant.experiments.config_file import read_config
-            from expectant.experiments.sweep_command import preview, preview_text
+            from expectant.experiments.sweep import preview, preview_text
 
-            sweep = preview(read_config(Path(name), trust=trust))
-            print_json(sweep) if json else print(preview_text(sweep))
+            experiment = read_config(Path(name), trust=trust)
+            print_json(preview(experiment)) if json else print(preview_text(experiment))
             return
         from expectant.cli.catalogue import find_entry
 

@@ -59,7 +59,7 @@ def reproduce(
         from expectant.experiments.reproduce import reproduce as run_study
         from expectant.experiments.study import find_study, read_study
         from expectant.experiments.study_config import LOCA, QUICK_RUNS, configure_study
-        from expectant.experiments.trial_table import tell_troubles, troubles_of
+        from expectant.experiments.trial_table import print_troubles, troubles_of
         from expectant.report import terminal_tables as tables
 
         SEED.check("reproduce", "seed", seed or 0)
@@ -80,7 +80,7 @@ def reproduce(
         folder = out or Path(source.out)
         target = choose_target(config, folder)
         verdicts = run_study(config, folder, threads, target)
-        tell_troubles(troubles_of(target))
+        print_troubles(troubles_of(target))
         is_loca = source.name == LOCA
         rows = json_format.loads((target / LOCA_ROWS).read_text("utf-8"))["rows"] if is_loca else []
     if json:

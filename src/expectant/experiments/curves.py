@@ -20,7 +20,7 @@ from expectant.exact import (
     start_return,
 )
 from expectant.experiments.recording import record_levels
-from expectant.experiments.store import facts_of_table, read_table, write_table
+from expectant.experiments.store import read_table, table_metadata, write_table
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 CURVES = "curves.parquet"
@@ -187,7 +187,7 @@ def check_settings(
 
 def read_facts(path: Path) -> dict[str, Any]:
     """Read the facts that were written with curves."""
-    return facts_of_table(read_table(path))
+    return table_metadata(read_table(path))
 
 
 def read_curves(path: Path, trials: Sequence[Trial]) -> list[np.ndarray]:

@@ -40,12 +40,11 @@ from expectant.experiments.results_folder import (
     versions,
 )
 from expectant.experiments.runner import compute
-from expectant.experiments.store import Store
+from expectant.experiments.store import Store, step_nanoseconds
 from expectant.experiments.study import Study, find_study, read_study, study_of, study_word
 from expectant.experiments.study_config import LOCA, StudyConfig
 from expectant.experiments.study_report import adaptation_rows, write_report
 from expectant.experiments.sweep import Outcome
-from expectant.experiments.timings import step_nanoseconds
 from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trial_table import Trouble, write_trials
 

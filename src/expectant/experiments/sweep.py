@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
@@ -16,21 +18,16 @@ from expectant.core.errors import describe_error, require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
-from expectant.experiments.config_file import Experiment, experiment_of
+from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.curves import group_panels
-from expectant.experiments.results_folder import SWEEP, lock_folder, versions
+from expectant.experiments.grid import dotted
+from expectant.experiments.results_folder import RUN, SWEEP, TRIALS, lock_folder, versions
 from expectant.experiments.runner import Work, make_engine
 from expectant.experiments.search import SEARCH, search
 from expectant.experiments.store import Store
 from expectant.experiments.tasks import Kernels
 from expectant.experiments.toml_tables import config_hash, parse_toml, read_text, to_toml
-from expectant.experiments.trial_table import (
-    TRIALS,
-    Trouble,
-    trial_table,
-    troubles_in,
-    write_trials,
-)
+from expectant.experiments.trial_table import Trouble, trial_table, troubles_in, write_trials
 from expectant.experiments.trials import Shard, Trial
 
 if TYPE_CHECKING:
@@ -41,14 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sweep:
-    """Every combination of what is varied, described once; the same as a spec in TOML.
-
-    It is there to be run, so classes of somebody's own that it names are imported.
+    """Every combination of varied settings; the same as a config file in TOML.
 
     ``grid`` maps the path of a setting ("domain.slip", "agents.mine.model.step", with * for every
-    agent) to the values it takes. In ``linked``, a list of such mappings, values change together.
-    ``variants`` maps a name to changed tables. ``domain``, ``features`` and the ``agents`` by name
-    are descriptions or tables with a ``kind``. What is not given has the default of specs.
+    agent) to its values. In ``linked``, a list of such mappings, values change together. ``panels``
+    are tables with a name and changed settings. ``domain``, ``features`` and the ``agents`` by name
+    are configs or tables with a ``kind``, whose modules are imported. Other parameters have the
+    defaults of config files.
     """
 
     domain: Domain | Mapping[str, object]
@@ -73,30 +69,29 @@ class Sweep:
         self.experiment()
 
     def data(self) -> dict[str, object]:
-        """The spec as plain data."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {key: _plain(value) for key, value in given.items() if value is not None}
+        """Return the config file as plain data."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {key: _to_plain(value) for key, value in values.items() if value is not None}
 
     def experiment(self) -> Experiment:
-        """The spec, read and checked."""
+        """Return the checked experiment."""
         return experiment_of(self.data(), "Sweep", trust=True)
 
     def trials(self) -> list[Trial]:
-        """All trials."""
+        """Return all trials."""
         return self.experiment().trials()
 
     def to_toml(self) -> str:
-        """The spec as text, from which :meth:`from_toml` makes the same sweep."""
+        """Return the config file as text, from which :meth:`from_toml` makes the same sweep."""
         return to_toml(self.data())
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Sweep:
-        """The sweep in a TOML text, or in the file at a path; what it names is imported."""
+        """Read the sweep in a TOML text, or in the file at a path; its modules are imported."""
         name = str(source) if isinstance(source, Path) else "sweep"
-        text = read_text(source) if isinstance(source, Path) else source
-        data = parse_toml(text, name)
-        found = experiment_of(data, name, trust=True)
-        return cls(**{"name": found.name, "title": found.title, **data})
+        data = parse_toml(read_text(source) if isinstance(source, Path) else source, name)
+        experiment = experiment_of(data, name, trust=True)
+        return cls(**{"name": experiment.name, "title": experiment.title, **data})
 
     def run(
         self,
@@ -109,15 +104,14 @@ class Sweep:
         compiled: bool | None = None,
         accept_versions: bool = False,
     ) -> Outcome:
-        """Compute what is missing into a folder, by default results/NAME.
+        """Compute the missing runs into a folder, by default results/NAME.
 
         With ``accept_versions``, runs that were computed with other versions of libraries count.
         """
-        place = Path(folder) if folder is not None else Path("results") / self.name
         return run_sweep(
-            self.experiment(), self.to_toml(), place, threads=threads, engine=engine,
-            address=address, shard=None if shard is None else Shard(*shard), compiled=compiled,
-            accept_versions=accept_versions,
+            self.experiment(), self.to_toml(), Path(folder or Path("results") / self.name),
+            threads=threads, engine=engine, address=address, shard=Shard(*shard) if shard else None,
+            compiled=compiled, accept_versions=accept_versions,
         )  # fmt: skip
 
     def best(
@@ -129,7 +123,7 @@ class Sweep:
         margin: float | None = None,
         threads: int | None = None,
     ) -> Best:
-        """Compute what is missing, then compare the agents at their best settings.
+        """Compute the missing runs, then compare the agents at their best settings.
 
         Half of the runs choose the settings of each agent, the other half compare the agents run by
         run; with ``confirm``, all runs choose and so many fresh ones compare. A difference within
@@ -140,11 +134,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         experiment = self.experiment()
-        steps, episodes = experiment.steps, experiment.episodes
-        length = f"{steps:,} steps" if steps else f"{episodes:,} episodes"
         return (
             f"Sweep({self.name}: {len(experiment.names()):,} trials of {', '.join(self.agents)}, "
-            f"{experiment.runs:,} runs of {length} each)"
+            f"{experiment.runs:,} runs of {_length_text(experiment)} each)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -154,9 +146,27 @@ class Sweep:
         return hash(config_hash(self.data()))
 
 
+def _to_plain(value: Any) -> Any:
+    """Convert configs to tables and None to its word."""
+    if isinstance(value, Config):
+        return _to_plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {key: _to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_plain(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):  # a NumPy number
+        return value.item()
+    return "none" if value is None else value
+
+
+def _length_text(experiment: Experiment) -> str:
+    steps, episodes = experiment.steps, experiment.episodes
+    return f"{steps:,} steps" if steps else f"{episodes:,} episodes"
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep has done, and the entries of a ``search``, the best of each agent first."""
+    """The results of a sweep, and the entries of a ``search``, the best of each agent first."""
 
     folder: Path
     work: Work
@@ -164,12 +174,12 @@ class Outcome:
 
     @property
     def found(self) -> int:
-        """How many batches were there."""
+        """The number of batches that were there."""
         return self.work.found
 
     @property
     def computed(self) -> int:
-        """How many batches were computed."""
+        """The number of batches that were computed."""
         return self.work.computed
 
     @property
@@ -179,7 +189,7 @@ class Outcome:
 
     @property
     def needs_trust(self) -> bool:
-        """True if parts are somebody's own, so that other commands want to be told to trust it."""
+        """True if components are the user's own, so that other commands need ``--trust``."""
         parts = ((trial.domain, trial.features, trial.agent) for trial in self.work.trials)
         return any(needs_trust(part.to_dict()) for part in chain.from_iterable(parts))
 
@@ -187,11 +197,11 @@ class Outcome:
         return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
 
     def table(self) -> pyarrow.Table:
-        """One row per trial: settings and results, as an Arrow table."""
+        """Return one row per trial: settings and results, as an Arrow table."""
         return trial_table(self.work)
 
     def panels(self) -> list[Panel]:
-        """The curves of all runs, grouped by panel: what analyses and claims work on."""
+        """Return the curves of all runs, grouped by panel, for analyses and claims."""
         if self.failed:
             raise ValueError(f"{self.folder}: not all trials are finished; run the sweep again")
         return group_panels(self.work.trials, self.work.curves())
@@ -204,11 +214,11 @@ class Outcome:
 
     @property
     def troubles(self) -> list[Trouble]:
-        """The trials in which runs diverged or models had too little room."""
+        """The trials in which runs diverged or models hit their capacity."""
         return troubles_in(self.table())
 
     def as_data(self) -> dict[str, object]:
-        """Counts and times, every failure, and what else went wrong."""
+        """Return counts, times, failures and other problems."""
         work, troubles = self.work, self.troubles
         data = {
             "folder": str(self.folder),
@@ -225,7 +235,7 @@ class Outcome:
         return {**data, "search": self.search} if self.search else data
 
     def text(self) -> str:
-        """The same in a few lines."""
+        """Summarise the outcome in a few lines."""
         work = self.work
         lines = [
             f"{len(work.trials):,} trials: {work.computed:,} batches computed, "
@@ -261,7 +271,7 @@ def run_sweep(
     accept_versions: bool = False,
     trials: int | None = None,
 ) -> Outcome:
-    """Compute the batches of a spec that its folder lacks; a trial that fails stops no other.
+    """Compute the runs of a config that its folder lacks; a trial that fails stops no other.
 
     With ``trials``, a search tries so many settings of every agent instead of the whole grid.
     """
@@ -269,35 +279,35 @@ def run_sweep(
         require_extra("--search optuna", "optuna")
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
-    chosen = make_engine(engine, threads, address, kernels)
+    runner = make_engine(engine, threads, address, kernels)
+    entries: list[dict[str, Any]] = []
     with lock_folder(folder, text, data, shard, kind):
         work = Work(experiment.trials() if trials is None else [], Store(folder, accept_versions))
 
         def compute() -> None:
             tasks = work.missing(shard)
-            if tasks:  # the table is there only while it is of all batches
+            if tasks:  # the table exists only while it is of all batches
                 (folder / TRIALS).unlink(missing_ok=True)
-            work.do(chosen, kernels, tasks, experiment.name, shard.suffix if shard else "")
+            work.run_tasks(runner, kernels, tasks, experiment.name, shard.suffix if shard else "")
 
         if trials is None:
-            tell_of_other_versions(work)
+            _report_other_versions(work)
             compute()
-            tried = []
         else:
-            tried = search(experiment, trials, work, compute)
-            write_text(folder / SEARCH, json.dumps(tried, indent=1) + "\n")
+            entries = search(experiment, trials, work, compute)
+            write_text(folder / SEARCH, json.dumps(entries, indent=1) + "\n")
         if shard is None:
             write_trials(work, folder, data)
-    return Outcome(folder, work, tried)
+    return Outcome(folder, work, entries)
 
 
-def tell_of_other_versions(work: Work) -> None:
-    """Say that runs are there which were computed with other versions of libraries."""
-    others = set(work.store.of_any_version(work.names)) - {*work.names, ""}
+def _report_other_versions(work: Work) -> None:
+    """Say that there are runs which were computed with other versions of libraries."""
+    others = set(work.store.match_versions(work.names)) - {*work.names, ""}
     if others:
-        span = work.store.index()[first := min(others)][0]
-        facts = work.store.facts_of(first, span)
-        then, now = (facts.described["versions"] if facts else {}), versions()
+        first = min(others)
+        summary = work.store.summary(first, work.store.index()[first][0])
+        then, now = (summary.metadata["versions"] if summary else {}), versions()
         changed = [f"{name} {old}" for name, old in then.items() if now.get(name, old) != old]
         say(
             f"runs of {len(others)} trials in {work.store.folder.parent} were computed with "
@@ -306,14 +316,68 @@ def tell_of_other_versions(work: Work) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
-    """Descriptions as tables, None as the word for it."""
-    if isinstance(value, Config):
-        return _plain(value.to_dict())
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item") and not isinstance(value, str):  # a NumPy number
-        return value.item()
-    return "none" if value is None else value
+# ------------------------------------------------------------------------------------ config files
+
+
+def run_file(
+    path: Path,
+    out: Path | None,
+    *,
+    shard: str | None = None,
+    search: str | None = None,
+    trials: int = 20,
+    **options: Any,
+) -> tuple[Experiment, Outcome]:
+    """Run the experiment, sweep or search in a file, with the options of :func:`run_sweep`."""
+    part = None if shard is None else parse_shard(shard)
+    text = read_text(path)
+    experiment = parse_config(text, str(path), trust=True)
+    folder = out or Path("results") / experiment.name
+    if search not in (None, "optuna"):
+        raise ValueError(f"--search: must be optuna, got {search!r}")
+    if search and part is not None:
+        raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
+    if search and not experiment.is_sweep:
+        raise ValueError(f"--search: {path} has no grid to search")
+    kind, count = SWEEP if experiment.is_sweep else RUN, trials if search else None
+    outcome = run_sweep(experiment, text, folder, shard=part, kind=kind, trials=count, **options)
+    return experiment, outcome
+
+
+def parse_shard(text: str) -> Shard:
+    """Read ``3/100`` as the third of a hundred parts."""
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    shard = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
+    if not 1 <= shard.number <= shard.of:
+        raise ValueError(f"--shard: must be i/n with i from 1 to n, got {text!r}")
+    return shard
+
+
+def preview(experiment: Experiment) -> dict[str, Any]:
+    """Count the trials and runs of a config, before it is run."""
+    trials = experiment.trials()
+    return {
+        "name": experiment.name,
+        "episodes": experiment.episodes,
+        "steps": experiment.steps,
+        "agents": dict(Counter(trial.base_agent for trial in trials)),
+        "varied": {
+            dotted(path): [row[column] for row in axis.rows]
+            for panel in experiment.panels
+            for axis in panel.axes
+            for column, path in enumerate(axis.paths)
+        },
+        "trials": len(trials),
+        "runs": sum(trial.runs for trial in trials),
+        "ids": [trial.id for trial in trials],
+    }
+
+
+def preview_text(experiment: Experiment) -> str:
+    """Write a preview in a few lines."""
+    counts = preview(experiment)
+    agents = ", ".join(f"{name} ({count:,})" for name, count in counts["agents"].items())
+    varied = [f"varied: {path} = {values}" for path, values in counts["varied"].items()]
+    size = f"{counts['trials']:,} trials, {counts['runs']:,} runs of {_length_text(experiment)}"
+    first = f"first trial: {counts['ids'][0]}"
+    return "\n".join([f"{experiment.name}: {size}", f"agents: {agents}", *varied, first])

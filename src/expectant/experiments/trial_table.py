@@ -1,4 +1,4 @@
-"""All trials of a results folder as one table: settings, what came out, and what went wrong."""
+"""All trials of a results folder as one table: settings, results, and problems."""
 
 from __future__ import annotations
 
@@ -13,36 +13,32 @@ import numpy as np
 from expectant.engine.progress import say
 from expectant.experiments.config_file import trials_hash
 from expectant.experiments.grid import settings_of, value_text
-from expectant.experiments.results_folder import versions
+from expectant.experiments.results_folder import TRIALS, versions
 from expectant.experiments.runner import Work
-from expectant.experiments.store import Facts, Span, facts_of_table, read_table, write_table
+from expectant.experiments.store import (
+    BatchSummary,
+    RunSummary,
+    Span,
+    read_table,
+    table_metadata,
+    write_table,
+)
 from expectant.experiments.trials import Trial
 
 if TYPE_CHECKING:
     from expectant.report import Section
 
-TRIALS = "trials.parquet"
-TOLD, LISTED = 10, 100  # trials in which something went wrong, by a command and on a page
-
-
-class RunFacts(NamedTuple):
-    """One run: the mean of its values, whether it diverged, what its model evicted, and why."""
-
-    mean: float
-    diverged: bool
-    evicted: int
-    divergence: str
+PRINTED, LISTED = 10, 100  # trials with problems, by a command and on a page
 
 
 def trial_table(work: Work) -> Any:
-    """One row per trial, as an Arrow table.
+    """Return one row per trial, as an Arrow table.
 
-    ``trial``, ``hash``, ``panel``, ``agent``, the names of those two in the spec (``base_panel``,
-    ``base_agent``) and ``label``; a column for every setting that is not
-    the same everywhere, such as ``domain.slip`` or ``agent.value_step``; ``runs`` that are there,
-    how many ``diverged``, why the first of them did (``divergence``), how many entries their models
-    ``evicted``, their ``mean`` (NaN if one diverged) and the list of ``values``: the mean of every
-    run's curve.
+    ``trial``, ``hash``, ``panel``, ``agent``, the names of those two in the config (``base_panel``,
+    ``base_agent``) and ``label``; a column for every setting that differs between trials, such as
+    ``domain.slip`` or ``agent.value_step``; the number of finished ``runs``, how many ``diverged``,
+    the reason of the first (``divergence``), how many entries their models ``evicted``, their
+    ``mean`` (NaN if one diverged) and the list of ``values``: the mean of every run's curve.
     """
     import pyarrow as arrow
 
@@ -67,96 +63,92 @@ def trial_table(work: Work) -> Any:
     return arrow.table(columns)
 
 
-def write_trials(work: Work, folder: Path, spec: Mapping[str, Any] | None = None) -> None:
-    """Write the table of all trials beside their batches.
+def write_trials(work: Work, folder: Path, config: Mapping[str, Any] | None = None) -> None:
+    """Write the table of all trials.
 
-    Its metadata say which ``spec`` asked for them, and with which versions how many batches were
-    computed.
+    Its metadata have a hash of the ``config``, and how many batches were computed with which
+    versions.
     """
     counts = Counter(
-        json.dumps(facts.described["versions"], sort_keys=True) for _, facts in _batches(work)
+        json.dumps(summary.metadata["versions"], sort_keys=True) for *_, summary in _batches(work)
     )
-    facts = {
-        "trials_of": None if spec is None else trials_hash(spec),
+    metadata = {
+        "trials_of": None if config is None else trials_hash(config),
         "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
         "accept_versions": work.store.accept_versions,
     }
-    write_table(trial_table(work), folder / TRIALS, facts)
+    write_table(trial_table(work), folder / TRIALS, metadata)
 
 
 def read_trials(folder: Path) -> Any:
-    """The table that a sweep has written, as an Arrow table."""
+    """Read the table of a finished sweep, as an Arrow table."""
     return read_table(folder / TRIALS)
 
 
 def accepts_versions(table: Any) -> bool:
     """True if the trials of a table may come from other versions of libraries."""
-    return bool(facts_of_table(table).get("accept_versions"))
+    return bool(table_metadata(table).get("accept_versions"))
 
 
-def is_of_config(table: Any, spec: Mapping[str, Any]) -> bool:
-    """True if the trials of a table are those of a spec, which may have been changed since."""
-    return bool(facts_of_table(table).get("trials_of") == trials_hash(spec))
+def is_of_config(table: Any, config: Mapping[str, Any]) -> bool:
+    """True if the trials of a table are those of a config, which may have changed since."""
+    return bool(table_metadata(table).get("trials_of") == trials_hash(config))
 
 
 def version_rows(folder: Path) -> list[tuple[str, str]]:
-    """The versions that the batches of a folder were computed with; how many, where they differ."""
-    stored = facts_of_table(read_trials(folder))["versions"] if (folder / TRIALS).exists() else []
-    known, rows = stored or [(versions(), 0)], []
-    for name in dict.fromkeys(name for used, _ in known for name in used):
+    """List the versions that computed a folder; with numbers of batches where they differ."""
+    stored = table_metadata(read_trials(folder))["versions"] if (folder / TRIALS).exists() else []
+    used, rows = stored or [(versions(), 0)], []
+    for name in dict.fromkeys(name for each, _ in used for name in each):
         counts: Counter[str] = Counter()
-        for used, batches in known:
-            counts[used.get(name, "unknown")] += batches
-        several = [
-            f"{version} ({batches:,} batches)" for version, batches in sorted(counts.items())
-        ]
+        for each, batches in used:
+            counts[each.get(name, "unknown")] += batches
+        several = [f"{version} ({count:,} batches)" for version, count in sorted(counts.items())]
         rows.append((name, ", ".join(several) if len(counts) > 1 else next(iter(counts))))
     return rows
 
 
-def _batches(work: Work) -> Iterator[tuple[tuple[str, Span], Facts]]:
-    """Every batch of some trials with its facts; those not checked yet are checked now."""
+def _batches(work: Work) -> Iterator[tuple[str, Span, BatchSummary]]:
+    """Yield the finished batches of all trials; those not verified yet are verified now."""
     index = work.store.index()
     for name, trial in work.unique().items():
         for span in index.get(name, []):
-            if span.first < trial.runs:  # others are of an earlier spec, or fresh runs of the best
-                facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
-                if facts is not None:
-                    work.facts[name, span] = facts
-                    yield (name, span), facts
+            if span.first < trial.runs:  # others are of an earlier config, or fresh runs of `best`
+                summary = work.summary(name, span)
+                if summary is not None:
+                    yield name, span, summary
 
 
-def finished_runs(work: Work) -> list[list[RunFacts]]:
-    """The runs of every trial that are there, in order."""
-    by_name: dict[str, dict[int, RunFacts]] = {}
-    for (name, span), facts in _batches(work):
-        runs = map(RunFacts, facts.means, facts.diverged, facts.evicted, facts.divergence)
-        by_name.setdefault(name, {}).update(zip(span.runs, runs, strict=True))
+def finished_runs(work: Work) -> list[list[RunSummary]]:
+    """List the finished runs of every trial, in order."""
+    by_name: dict[str, dict[int, RunSummary]] = {}
+    for name, span, summary in _batches(work):
+        by_name.setdefault(name, {}).update(zip(span.runs, summary.runs, strict=True))
     return [
-        [facts for run, facts in sorted(by_name.get(name, {}).items()) if run < trial.runs]
+        [summary for run, summary in sorted(by_name.get(name, {}).items()) if run < trial.runs]
         for name, trial in zip(work.names, work.trials, strict=True)
     ]
 
 
 def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
-    """A column for every setting that differs between trials; None where a trial has it not."""
-    rows = [_settings(trial) for trial in trials]
+    """Return a column for every setting that differs between trials; None where it is absent."""
+    rows = [
+        settings_of(
+            {part: getattr(trial, part).to_dict() for part in ("domain", "features", "agent")}
+        )
+        for trial in trials
+    ]
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
     return {
-        name: _one_type(column)
+        name: _unify_types(column)
         for name, column in columns.items()
         if len({value_text(value) for value in column}) > 1
     }
 
 
-def _settings(trial: Trial) -> dict[str, Any]:
-    parts = {"domain": trial.domain, "features": trial.features, "agent": trial.agent}
-    return settings_of({name: part.to_dict() for name, part in parts.items()})
-
-
-def _one_type(column: list[Any]) -> list[Any]:
-    """Numbers or truth values as they are if there is nothing else, otherwise words."""
+def _unify_types(column: list[Any]) -> list[Any]:
+    """Convert a column of mixed types to text; integers beside floats become floats."""
     kinds = {type(value) for value in column if value is not None}
     if kinds == {int, float}:
         return [None if value is None else float(value) for value in column]
@@ -165,8 +157,11 @@ def _one_type(column: list[Any]) -> list[Any]:
     return [None if value is None else value_text(value) for value in column]
 
 
+# ---------------------------------------------------------------------------------------- problems
+
+
 class Trouble(NamedTuple):
-    """What went wrong in a trial: why a run diverged, or "", and how many entries were evicted."""
+    """A problem of a trial: why a run diverged, or "", and how many entries were evicted."""
 
     trial: str
     panel: str
@@ -176,30 +171,29 @@ class Trouble(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The same in words."""
         full = f"{self.evicted:,} entries of models were evicted, whose columns were full"
         return "; ".join([self.divergence] * bool(self.divergence) + [full] * bool(self.evicted))
 
 
 def troubles_in(table: Any) -> list[Trouble]:
-    """The trials of a table in which something went wrong."""
+    """List the problems of the trials in a table."""
     rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
     return [row for row in map(Trouble._make, rows) if row.divergence or row.evicted]
 
 
 def troubles_of(folder: Path) -> list[Trouble]:
-    """The same of the table in a folder, if there is one."""
+    """List the problems of the trials in a folder, if it has a table."""
     return troubles_in(read_trials(folder)) if (folder / TRIALS).exists() else []
 
 
-def tell_troubles(troubles: Sequence[Trouble]) -> None:
-    """Say what went wrong, once for every trial; of very many trials only how many."""
-    for trial, text in _trouble_rows(troubles, TOLD):
+def print_troubles(troubles: Sequence[Trouble]) -> None:
+    """Print the problems of the first few trials, and how many more there are."""
+    for trial, text in _trouble_rows(troubles, PRINTED):
         say(f"{trial}: {text}")
 
 
 def troubles_section(troubles: Sequence[Trouble]) -> Section:
-    """The same on a page, where it is empty if nothing went wrong."""
+    """Return the section of a page with the problems; empty if there are none."""
     from expectant.report import Table
 
     rows = [list(row) for row in _trouble_rows(troubles, LISTED)]

@@ -1,14 +1,25 @@
-"""A trial: one agent in one domain with one set of features, the unit that is run and stored."""
+"""A trial: one agent in one domain with one set of features, the unit that is run and stored.
+
+A trial is stored under a name that hashes everything its numbers depend on: its settings, the
+user's own code, and the code of this package and of the libraries. For a Gymnasium environment this
+includes the modules of its class and wrappers, the user's modules that those import, and the
+versions of their packages, but neither data files nor libraries in C.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.util
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
+from importlib import metadata
 from itertools import chain
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,34 +27,42 @@ import numpy as np
 from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.config import Config
 from expectant.core.interfaces import Agent, Domain, Features
+from expectant.domains.gym import Gym
 from expectant.engine.gym_loop import respond
 from expectant.engine.loop import simulate
 from expectant.engine.probe import ask
 from expectant.engine.setup import Setup
-from expectant.experiments.environment_code import OWN, environment_code
 from expectant.experiments.recording import Record, record_run
-from expectant.jit.code_hash import hash_kernel, hash_own_code, part_types
+from expectant.jit.code_hash import (
+    hash_kernel,
+    hash_own_code,
+    is_installed,
+    name_of,
+    part_types,
+)
 
-LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
+LENGTH, TOTAL = "length", "total reward"  # alternatives to curves of returns or rewards
 BATCH = 10  # runs that are stored together
-PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
+PASS_COST = 4.0  # work of a step without planning, in planning backups
 
 PACKAGE = Path(__file__).parents[1]
-SHOWING = ("cli", "experiments", "report", "studies")  # folders that decide no numbers, but for
-DECIDING = {  # these of "experiments"
+PRESENTATION = ("cli", "experiments", "report", "studies")  # folders that decide no numbers, except
+DECIDING = {  # these files
     "experiments/trials.py", "experiments/tasks.py", "experiments/probes.py",
     "experiments/recording.py",
 }  # fmt: skip
+OWN = "own code "  # before the hash of a file, or of a class, of the user's
+HASHED_ELSEWHERE = {"gymnasium", "expectant", "numpy", "__future__"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What is run, for how long and how often, and what it is called.
+    """Components, length, number of runs, and names.
 
     Either ``episodes`` are counted and their returns averaged over ``bin`` of them, or, where
     ``steps`` is not 0, steps are counted and their rewards averaged in so many ``bins``. With a
-    ``record`` the curve is that of probes at the agent; with ``curve`` it is of the lengths of
-    episodes ("length") or of the sum of rewards so far ("total reward").
+    ``record`` the curve is that of a probe; with ``curve`` it is of the lengths of episodes
+    ("length") or of the sum of rewards so far ("total reward").
     """
 
     experiment: str
@@ -70,30 +89,23 @@ class Trial:
 
     @property
     def id(self) -> str:
-        """A readable name that does not depend on the order of anything in the spec."""
+        """A readable name that does not depend on the order of anything in the config file."""
         return "/".join(filter(None, (self.interpretation, self.panel, self.agent_key)))
 
     @cached_property
     def setup(self) -> Setup:
-        return Setup(
-            self.domain,
-            self.features,
-            self.agent,
-            episodes=self.episodes,
-            steps=self.steps,
-            bins=self.bins,
-            step_limit=self.step_limit,
-            seed=self.seed,
-        )
+        names = ("episodes", "steps", "bins", "step_limit", "seed")
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return Setup(self.domain, self.features, self.agent, **settings)
 
     @property
     def points(self) -> int:
-        """How many points a curve has."""
+        """The number of points of a curve."""
         return self.firsts.size
 
     @property
     def firsts(self) -> np.ndarray:
-        """The first episode, or step, of every point; or after how many of them it was taken."""
+        """The first episode or step of every point; of a record, the number done before it."""
         if self.record is not None:
             return self.record.schedule(self.setup).at
         count = -(-(self.steps or self.episodes) // self.width)
@@ -101,11 +113,11 @@ class Trial:
 
     @property
     def width(self) -> int:
-        """How many episodes, or steps, make a point of a curve."""
+        """The number of episodes, or steps, in a point of a curve."""
         return self.setup.bin if self.steps else self.bin
 
     def identity(self) -> dict[str, object]:
-        """What decides the numbers of a run (not how many runs, nor what they are called)."""
+        """Return the settings that decide the numbers of a run, not the number of runs or names."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
         record = None if self.record is None else self.record.to_dict()
         curve = {"lengths": self.lengths, "record": record, "curve": self.curve}
@@ -122,7 +134,7 @@ class Trial:
 
 
 def batches(runs: int) -> Iterator[tuple[int, int]]:
-    """(first run, number of runs) of every batch."""
+    """Yield (first run, number of runs) of every batch."""
     for first in range(0, runs, BATCH):
         yield first, min(BATCH, runs - first)
 
@@ -131,16 +143,6 @@ def cost(trial: Trial) -> float:
     """A rough measure of a run's work, for the progress bar."""
     planning_steps = getattr(unwrapped_agent(trial.agent), "planning_steps", 0)
     return (trial.episodes or trial.steps) * (PASS_COST + planning_steps)
-
-
-def own_descriptions(described: Any) -> Iterator[type]:
-    """The user's own classes in a description and in those it holds, which build the parts."""
-    if isinstance(described, Config) and is_dataclass(described):
-        if not type(described).__module__.startswith("expectant."):
-            yield type(described)
-        described = [getattr(described, field.name) for field in fields(described)]
-    if isinstance(described, tuple | list):
-        yield from chain.from_iterable(map(own_descriptions, described))
 
 
 class Shard(NamedTuple):
@@ -157,19 +159,12 @@ class Shard(NamedTuple):
         return f"-{self.number}-of-{self.of}"
 
 
-@cache
-def package_code(package: Path = PACKAGE) -> str:
-    """Hash the files of the package that decide numbers, wherever they are installed.
+# ----------------------------------------------------------------------------------- storage names
 
-    In a checkout the version does not identify them.
-    """
-    total = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        name = file.relative_to(package).as_posix()
-        if name.partition("/")[0] not in SHOWING or name in DECIDING:
-            total.update(f"\n{name}\n".encode())
-            total.update(file.read_bytes().replace(b"\r\n", b"\n"))
-    return total.hexdigest()
+
+def trial_hash(trial: Trial) -> str:
+    """Return the name under which a trial is stored."""
+    return Hashes().name(trial)
 
 
 class Hashes:
@@ -184,18 +179,18 @@ class Hashes:
         The first part of the name is of the settings and the user's own code, the second one of
         this package and the libraries.
         """
-        own, installed = self._code_of(trial)
-        outside: tuple[dict[str, str], ...] = {}, {}  # versions of packages, the user's own files
+        own, installed = self._hash_code(trial)
+        environment: tuple[dict[str, str], ...] = {}, {}  # installed packages, the user's own files
         for name, text in environment_code(trial.domain).items():
-            outside[text.startswith(OWN)][name] = text
-        settings = _hash([trial.identity(), own, outside[1]])
-        return f"{settings[:16]}-{_hash([package_code(), installed, outside[0]])[:8]}"
+            environment[text.startswith(OWN)][name] = text
+        settings = _hash([trial.identity(), own, environment[1]])
+        return f"{settings[:16]}-{_hash([package_code(), installed, environment[0]])[:8]}"
 
-    def _code_of(self, trial: Trial) -> tuple[str, str]:
-        """Hashes of the user's own code and of all code that a trial's runs reach."""
-        prepared, _ = trial.setup.build(0)
-        described = own_descriptions((trial.domain, trial.features, trial.agent))
-        code: tuple[Any, ...] = (*part_types(prepared), *described)
+    def _hash_code(self, trial: Trial) -> tuple[str, str]:
+        """Hash the user's own code and all code that a trial's runs reach."""
+        run, _ = trial.setup.build(0)
+        configs = own_config_types((trial.domain, trial.features, trial.agent))
+        code: tuple[Any, ...] = (*part_types(run), *configs)
         entries: list[Any] = [respond if trial.domain.external else simulate]
         if trial.record is not None:
             entries += [ask, record_run, trial.record.definition.of]
@@ -210,6 +205,104 @@ def _hash(data: object) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def trial_hash(trial: Trial) -> str:
-    """The name under which a trial is stored."""
-    return Hashes().name(trial)
+@cache
+def package_code(package: Path = PACKAGE) -> str:
+    """Hash the files of the package that decide numbers, wherever they are installed.
+
+    In a checkout the version does not identify them.
+    """
+    total = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        name = file.relative_to(package).as_posix()
+        if name.partition("/")[0] not in PRESENTATION or name in DECIDING:
+            total.update(f"\n{name}\n".encode())
+            total.update(file.read_bytes().replace(b"\r\n", b"\n"))
+    return total.hexdigest()
+
+
+def own_config_types(config: Any) -> Iterator[type]:
+    """Yield the user's own classes in a config and in those inside it, which build the parts."""
+    if isinstance(config, Config) and is_dataclass(config):
+        if not type(config).__module__.startswith("expectant."):
+            yield type(config)
+        config = [getattr(config, field.name) for field in fields(config)]
+    if isinstance(config, tuple | list):
+        yield from chain.from_iterable(map(own_config_types, config))
+
+
+def environment_code(domain: Domain) -> dict[str, str]:
+    """Return package versions and hashes of modules of a Gymnasium environment, by name."""
+    if not isinstance(domain, Gym):
+        return {}
+    code = {"gymnasium": metadata.version("gymnasium")}
+    if isinstance(domain.environment, FunctionType):
+        code[name_of(domain.environment)] = OWN + hash_own_code([domain.environment])[:16]
+    environment = domain.make()
+    environment.close()
+    layers = _class_hierarchy(environment)
+    entry = getattr(getattr(environment, "spec", None), "entry_point", None)
+    entry_module = entry if isinstance(entry, str) else getattr(entry, "__module__", "")
+    queue = [entry_module.partition(":")[0], *(cls.__module__ for cls in layers)]
+    while queue:
+        name = queue.pop()
+        root, module = name.partition(".")[0], sys.modules.get(name)
+        is_library = root in HASHED_ELSEWHERE or root in sys.stdlib_module_names
+        if name in code or module is None or is_library:
+            continue
+        content = _read_module(module)
+        if name == "__main__" or not content:  # a script or a notebook: only its classes count
+            classes = [cls for cls in layers if cls.__module__ == name]
+            code[name] = OWN + hash_own_code(classes)[:16]
+            continue
+        installed = is_installed(name)
+        code[name] = ("" if installed else OWN) + hashlib.sha256(content).hexdigest()[:16]
+        code |= {package: metadata.version(package) for package in _packages().get(root, ())}
+        if not installed:
+            queue.extend(_imported_modules(module, content))
+    return dict(sorted(code.items()))
+
+
+def environment_versions(domain: Domain) -> dict[str, str]:
+    """Return the installed part of :func:`environment_code`."""
+    code = environment_code(domain).items()
+    return {name: text for name, text in code if not text.startswith(OWN)}
+
+
+def _class_hierarchy(environment: Any) -> list[type]:
+    """List the classes of an environment and its wrappers, with their bases."""
+    classes: list[type] = []
+    while environment is not None:
+        classes += type(environment).__mro__
+        environment = getattr(environment, "env", None)
+    return classes
+
+
+def _read_module(module: ModuleType) -> bytes:
+    try:
+        return Path(module.__file__ or "").read_bytes()
+    except OSError:
+        return b""
+
+
+@cache
+def _packages() -> Any:
+    return metadata.packages_distributions()
+
+
+def _imported_modules(module: ModuleType, content: bytes) -> Iterator[str]:
+    """Yield the modules that the source of a module imports anywhere."""
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError):  # compiled code
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            if node.level:
+                base = importlib.util.resolve_name(base, module.__package__ or "")
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
