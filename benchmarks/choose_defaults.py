@@ -38,7 +38,7 @@ MAZE = """
 
 
 class Problem(NamedTuple):
-    """A world to choose in: how long its runs and episodes are, and whether chance plays a part."""
+    """A problem to choose on; ``chance``: it is stochastic."""
 
     domain: ex.Domain
     features: ex.Features
@@ -116,8 +116,8 @@ def mean_returns(name: str, folder: Path) -> np.ndarray:
         step_limit=problem.step_limit,
     )  # fmt: skip
     rows = sweep.run(folder).table().to_pylist()
-    found = {row["agent"]: row["mean"] if row["diverged"] == 0 else np.nan for row in rows}
-    return np.array([found[agent] for agent in ("random", *agents)], float)
+    means = {row["agent"]: row["mean"] if row["diverged"] == 0 else np.nan for row in rows}
+    return np.array([means[agent] for agent in ("random", *agents)], float)
 
 
 def scale(means: np.ndarray) -> np.ndarray:

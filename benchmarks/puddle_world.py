@@ -15,9 +15,9 @@ GOAL = 1.9  # x + y from which on the corner is reached
 
 
 class PuddlePart(NamedTuple):
-    """``place`` (2,) is x and y, ``puddles`` (2, 4) the ends of the two lines that are wet."""
+    """``position`` (2,) is x and y, ``puddles`` (2, 4) the ends of the two lines that are wet."""
 
-    place: np.ndarray
+    position: np.ndarray
     puddles: np.ndarray
     stride: float
     noise: float
@@ -36,29 +36,31 @@ def distance(puddles, row, x, y):
 
 @reset.register(PuddlePart)
 def _(world, episode, rng):
-    world.state_index[0], world.state_index[1] = rng.random(), rng.random()
-    while world.state_index[0] + world.state_index[1] >= GOAL:
-        world.state_index[0], world.state_index[1] = rng.random(), rng.random()
+    world.position[0], world.position[1] = rng.random(), rng.random()
+    while world.position[0] + world.position[1] >= GOAL:
+        world.position[0], world.position[1] = rng.random(), rng.random()
 
 
 @step.register(PuddlePart)
 def _(world, action, rng):
     """0 to 3: right, up, left, down."""
     stride = world.stride if action < 2 else -world.stride
-    place = world.place
+    position = world.position
     for axis in range(2):
         moved = stride if action % 2 == axis else 0.0
-        place[axis] = min(max(place[axis] + moved + world.noise * rng.standard_normal(), 0.0), 1.0)
+        position[axis] = min(
+            max(position[axis] + moved + world.noise * rng.standard_normal(), 0.0), 1.0
+        )
     reward = -1.0
     for row in range(world.puddles.shape[0]):
-        within = RADIUS - distance(world.puddles, row, place[0], place[1])
+        within = RADIUS - distance(world.puddles, row, position[0], position[1])
         reward -= world.depth * max(within, 0.0)
-    return reward, 0.0 if place[0] + place[1] >= GOAL else 1.0
+    return reward, 0.0 if position[0] + position[1] >= GOAL else 1.0
 
 
 @observation.register(PuddlePart)
 def _(world):
-    return world.place
+    return world.position
 
 
 class PuddleWorld(ex.Domain):

@@ -1,7 +1,7 @@
-"""Speed, measured side by side: the library, hand-written C, plain NumPy.
+"""Measure speed side by side: the library, hand-written C, plain NumPy.
 
-Every number is the best of several interleaved repeats; what counts are the ratios. Every row can
-be measured alone, by its name in :data:`ROWS`; :data:`PROMISES` are the ratios that must be kept.
+Every number is the best of several interleaved repeats. :data:`ROWS` can be measured alone,
+:data:`PROMISES` are ratios that must be kept.
 ``expectant bench --json > docs/measured/speed.json`` stores the results.
 """
 
@@ -19,8 +19,8 @@ import numba
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-import plain
-from in_c import compile_c, measure_c
+from c_reference import compile_c, measure_c
+from numpy_reference import run_algorithm1
 
 import expectant as ex
 from expectant.core.config import suggest_name
@@ -56,7 +56,7 @@ Times = dict[str, float]
 
 
 def tell(text: str) -> None:
-    """Show progress."""
+    """Print progress."""
     print(f"  {text}", file=sys.stderr, flush=True)
 
 
@@ -64,7 +64,7 @@ def scaled(number: float, least: int = 1) -> int:
     return max(least, int(number * SCALE))
 
 
-def ours(
+def timed_run(
     domain: Any, features: Any, agent: Any, episodes: float, step_limit: int = 10_000
 ) -> Measure:
     """Return a measurement of one run on one thread, compiling and building excluded."""
@@ -83,7 +83,7 @@ def ours(
     return measure
 
 
-def in_numpy(agent: ex.Lookahead, episodes: int) -> Measure:
+def timed_numpy_run(agent: ex.Lookahead, episodes: int) -> Measure:
     """Return a measurement of the same run in plain NumPy, from the same random numbers."""
 
     def measure() -> tuple[float, int, np.ndarray]:
@@ -93,7 +93,7 @@ def in_numpy(agent: ex.Lookahead, episodes: int) -> Measure:
         for row, active in zip(features, built.active, strict=True):
             row[active] = 1.0
         start = time.perf_counter()
-        returns, steps = plain.algorithm1(DOMAIN, features, agent, episodes, streams)
+        returns, steps = run_algorithm1(DOMAIN, features, agent, episodes, streams)
         return time.perf_counter() - start, steps, returns
 
     return measure
@@ -109,14 +109,11 @@ def interleave(measures: dict[str, Measure], repeats: int = REPEATS) -> Times:
     return times
 
 
-def same_returns(measures: dict[str, Measure]) -> bool:
+def have_same_returns(measures: dict[str, Measure]) -> bool:
     """Compare the returns of the episodes that all measurements have."""
-    found = [measure()[2] for measure in measures.values()]
-    few = min(map(len, found))
-    return all(np.array_equal(each[:few], found[0][:few]) for each in found)
-
-
-# -------------------------------------------------------------------------------------------- rows
+    returns = [measure()[2] for measure in measures.values()]
+    few = min(map(len, returns))
+    return all(np.array_equal(row[:few], returns[0][:few]) for row in returns)
 
 
 def side_by_side() -> dict[str, Any]:
@@ -131,28 +128,31 @@ def side_by_side() -> dict[str, Any]:
             tell(f"Algorithm 1, {steps} planning steps, against C and NumPy")
             agent = ex.Lookahead.paper(value_step=0.01, model_step=0.02, planning_steps=steps)
             episodes = scaled(200_000 / (20 + steps), 2)
-            measures = {"expectant": ours(DOMAIN, FEATURES, agent, 200_000 // (20 + steps))}
+            measures = {"expectant": timed_run(DOMAIN, FEATURES, agent, 200_000 // (20 + steps))}
             for name, function in compiled.items():
                 if function is not None:
                     measures[name] = measure_c(
                         function, DOMAIN, FEATURES, agent, episodes, 10_000
                     )  # fmt: skip
-            slow = {"numpy": in_numpy(agent, min(40, episodes))}
+            slow = {"numpy": timed_numpy_run(agent, min(40, episodes))}
             exact = {name: measures[name] for name in measures if name != "c_fast_math"}
             found[str(steps)] = {**interleave(measures), **interleave(slow, 2),
-                                 "same_returns": same_returns(exact | slow)}  # fmt: skip
+                                 "same_returns": have_same_returns(exact | slow)}  # fmt: skip
     return found
 
 
 def mountain_car() -> dict[str, Any]:
     """The mountain car against C, and through Gymnasium against acting at random."""
-    measures, episodes = {"expectant": ours(CAR, TILES, CAR_AGENT, 60, 200)}, scaled(60, 2)
+    measures, episodes = (
+        {"expectant": timed_run(CAR, TILES, CAR_AGENT, 60, 200)},
+        scaled(60, 2),
+    )
     with tempfile.TemporaryDirectory() as folder:
         function = compile_c("mountain_car", Path(folder))
         if function is not None:
             measures["c"] = measure_c(function, CAR, TILES, CAR_AGENT, episodes, 200)
         times = interleave(measures)
-        same = same_returns(measures)
+        same = have_same_returns(measures)
     learn_in_gym()  # compiles
     gym = interleave({"gym_random": act_at_random, "gym_learning": learn_in_gym}, 3)
     return {**times, **gym, "same_returns": same}
@@ -188,7 +188,9 @@ def sparse() -> Times:
         agent = ex.Lookahead.paper(0.2, 0.2, step_unit="total", epsilon=0.0, model=name)
         features = ex.Tiles(8, tiles)
         try:
-            measures[f"{name} {features.shape(CAR).size}"] = ours(CAR, features, agent, 60, 200)
+            measures[f"{name} {features.shape(CAR).size}"] = timed_run(
+                CAR, features, agent, 60, 200
+            )
         except TooLargeError as error:
             tell(str(error))
     return interleave(measures, 3)
@@ -258,7 +260,7 @@ def growth() -> dict[str, dict[str, Times]]:
     """How the nanoseconds of a step grow with features, planning steps and actions."""
 
     def once(*given: Any) -> float:
-        return interleave({"": ours(*given)}, 2)[""]
+        return interleave({"": timed_run(*given)}, 2)[""]
 
     return by_size({
         "features (d), 5 planning steps": ((14, 64, 256, 1024), lambda make, d: once(
@@ -363,9 +365,6 @@ ROWS: dict[str, Callable[[], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------- promises
-
-
 def option_growth(times: Times) -> float:
     """Return what one of 16 options adds to a step, divided by what one of 4 adds."""
     return (times["16"] - times["0"]) / 16 / ((times["4"] - times["0"]) / 4)
@@ -405,30 +404,30 @@ PROMISES: list[tuple[str, str, Callable[[Any], float], str, float]] = [
 
 def judge(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
     """Return the promised ratios of what was measured, and whether they were kept."""
-    found = {}
+    ratios = {}
     for row, name, ratio, direction, limit in PROMISES:
         try:
             value = ratio(results[row])
         except KeyError:  # not measured, no gcc, or it did not fit into memory
             continue
-        kept = value <= limit if direction == "at most" else value >= limit
-        found[name] = value, f"{direction} {limit:g}", kept
-    return found
+        is_kept = value <= limit if direction == "at most" else value >= limit
+        ratios[name] = value, f"{direction} {limit:g}", is_kept
+    return ratios
 
 
 def report(results: dict[str, Any]) -> None:
     """Print every measured number, and the promised ratios with their targets."""
-    for name, found in results.items():
+    for name, numbers in results.items():
         print((ROWS[name].__doc__ or "").partition("\n")[0])
-        for path, value in flatten(found):
+        for path, value in flatten(numbers):
             print(f"  {path:60} {value:>12,.4g}")
     for name, (value, promise, kept) in judge(results).items():
         print(f"{name}: {value:.2f} (target {promise}) {'met' if kept else 'MISSED'}")
 
 
-def flatten(found: dict[str, Any]) -> Iterator[tuple[str, float]]:
+def flatten(numbers: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the numbers of nested mappings with their keys."""
-    for key, value in found.items():
+    for key, value in numbers.items():
         if isinstance(value, dict):
             yield from ((f"{key}, {path}", number) for path, number in flatten(value))
         else:
@@ -441,10 +440,10 @@ def main(as_json: bool = False, rows: Sequence[str] = ()) -> int:
         if name not in ROWS:
             raise ValueError(f"bench: unknown row {name!r}{suggest_name(name, [*ROWS])}")
     results: dict[str, Any] = {}
-    wanted = [name for name in ROWS if not rows or name in rows]
-    for place, name in enumerate(wanted, start=1):
+    selected = [name for name in ROWS if not rows or name in rows]
+    for number, name in enumerate(selected, start=1):
         start = time.perf_counter()
-        print(f"row {place} of {len(wanted)}: {name}", file=sys.stderr, flush=True)
+        print(f"row {number} of {len(selected)}: {name}", file=sys.stderr, flush=True)
         results[name] = ROWS[name]()
         tell(f"{time.perf_counter() - start:.0f} s")
     if as_json:

@@ -1,8 +1,8 @@
-"""What agents earn without any setting, on ten environments: docs/untuned.json.
+"""Measure agents with default parameters on ten environments: docs/untuned.json.
 
-Features are those that ``expectant try`` proposed; models are sparse where there are many. Random
-play and Q-learning with the step that was best in other runs are the references. No setting was
-chosen on these environments (``benchmarks/choose_defaults.py``).
+Features are those that ``expectant try`` proposed; models are sparse where there are many. The
+references are random play and Q-learning with the step that was best in other runs. Defaults were
+chosen on other problems (``benchmarks/choose_defaults.py``).
 
     python benchmarks/untuned.py [NAME …]    # those that are not stored yet, or these again
 """
@@ -65,12 +65,11 @@ def minigrid() -> Any:
 
 def join_tiles(coarse: ex.Tiles) -> ex.Features:
     """Return coarse tiles of all components, and fine ones of pairs."""
-    found: ex.Features = coarse
+    joined: ex.Features = coarse
     for first in range(0, len(coarse.bounds or ()), 2):
-        found = ex.features.Joined(
-            found, ex.Tiles(4, 6, coarse.bounds, dimensions=(first, first + 1))
-        )
-    return found
+        fine = ex.Tiles(4, 6, coarse.bounds, dimensions=(first, first + 1))
+        joined = ex.features.Joined(joined, fine)
+    return joined
 
 
 class Environment(NamedTuple):

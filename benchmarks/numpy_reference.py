@@ -1,6 +1,6 @@
-"""Algorithm 1 on the corridor as one would write it in NumPy: what the speed-up is measured from.
+"""Algorithm 1 on the corridor in plain NumPy.
 
-It draws the same random numbers from the same streams as the library, so the returns must agree.
+It draws the same random numbers as the library, so the returns must agree.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Algorithm1:
         self.slot = (self.slot + 1) % self.agent.backups.capacity
 
 
-def algorithm1(
+def run_algorithm1(
     domain: Any, features: np.ndarray, agent: Any, episodes: int, streams: Any
 ) -> tuple[np.ndarray, int]:
-    """Returns of the episodes and the number of steps; ``features`` is (cells, d)."""
+    """Return the returns of the episodes and the number of steps; ``features`` is (cells, d)."""
     learner, returns, steps = Algorithm1(agent, features.shape[1], streams), np.zeros(episodes), 0
     for episode in range(episodes):
         goal = 1 if (episode // domain.switch_every) % 2 == 0 else 0

@@ -1,4 +1,4 @@
-"""Algorithm 1 in C, compiled here and now and run on the random numbers of a run of the library."""
+"""Algorithm 1 in C, compiled with gcc and run on the random numbers of a run of the library."""
 
 from __future__ import annotations
 
