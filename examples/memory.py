@@ -1,4 +1,4 @@
-"""A maze that must be remembered: a sign at the start tells which way to turn at the far end."""
+"""Remember in a maze: a sign at the start tells which way to turn at the far end."""
 
 from typing import NamedTuple
 
@@ -52,8 +52,8 @@ FEATURES = {
 }
 
 
-def earned(features, episodes=2000, runs=30):
-    """The mean return of the second half, with its interval."""
+def mean_return(features, episodes=2000, runs=30):
+    """Return the mean return of the second half, with its interval."""
     agent = ex.QLearning.paper(action_step=0.1)
     returns = ex.run(Maze(), features, agent, episodes=episodes, runs=runs).returns
     return ex.analysis.interval(returns[:, episodes // 2 :].mean(axis=1))
@@ -61,5 +61,5 @@ def earned(features, episodes=2000, runs=30):
 
 if __name__ == "__main__":  # at best 1 − ε = 0.9, and 0 without memory
     for name, features in FEATURES.items():
-        mean, low, high = earned(features)
+        mean, low, high = mean_return(features)
         print(f"{name:24} {mean:5.2f} ({low:5.2f} to {high:5.2f})")

@@ -21,7 +21,7 @@ agents = {  # values start at 0, which is more than any can be: that explores en
 
 
 def steps_to_level(lengths: np.ndarray) -> float:
-    """Real steps until the level was reached; all of them if it never was."""
+    """Count real steps until the level was reached; all of them if it never was."""
     means = np.convolve(lengths, np.ones(WINDOW) / WINDOW, "valid")
     first = int(np.argmax(means <= LEVEL)) if (means <= LEVEL).any() else lengths.size - WINDOW
     return float(lengths[: first + WINDOW].sum())

@@ -1,5 +1,7 @@
-"""Where a linear expectation model is wrong and a network is right: what opens a door depends on
-the cell and on the signal together, while the features tell of each of them alone."""
+"""Compare a linear model with a network where the linear one cannot be right.
+
+Which action opens a door depends on cell and signal together; the features are one-hot in each.
+"""
 
 from typing import Any
 
@@ -12,7 +14,7 @@ SIGNALS = 2
 
 
 def doors(cells: int = 6) -> ex.FiniteMDP:
-    """A corridor of doors: state 2 x + y is cell x with signal y.
+    """Return a corridor of doors: state 2 x + y is cell x with signal y.
 
     Action (x + y) mod 2 opens the door to cell x + 1, the other action leads back to cell x − 1;
     a new signal is then drawn. Every step costs 1 but the one through the last door, which pays 10

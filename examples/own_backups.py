@@ -1,4 +1,4 @@
-"""A backup distribution of one's own: plan from the latest state as often as from memory."""
+"""Write a backup distribution: plan from the latest state as often as from memory."""
 
 from typing import Any, NamedTuple
 
@@ -42,8 +42,8 @@ class Half(ex.Backups):
 
 
 if __name__ == "__main__":
+    domain = ex.Corridor(slip=0.1, switch_every=200)
     for backups in ("replay", Half()):
         agent = ex.Lookahead(planning_steps=2, backups=backups)
-        domain = ex.Corridor(slip=0.1, switch_every=200)
         returns = ex.run(domain, ex.OneHot(), agent, episodes=1000, runs=30).returns
         print(f"{backups!s:7} {returns.mean():6.2f}")

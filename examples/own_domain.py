@@ -1,4 +1,4 @@
-"""A domain of one's own: a drunkard's walk along a ledge, at compiled speed."""
+"""Write a domain: a drunkard's walk along a ledge, at compiled speed."""
 
 from typing import NamedTuple
 
@@ -8,31 +8,31 @@ import expectant as ex
 from expectant.extend import observation, reset, step
 
 
-class LedgePart(NamedTuple):  # what compiled code sees: arrays and numbers
-    place: np.ndarray
+class LedgePart(NamedTuple):  # the part that compiled code works on
+    position: np.ndarray
     length: int
     wind: float
 
 
 @reset.register(LedgePart)
 def _(ledge, episode, rng):
-    ledge.place[0] = 0
+    ledge.position[0] = 0
 
 
 @step.register(LedgePart)
 def _(ledge, action, rng):  # 0: walk, 1: run; running is faster and riskier
     if rng.random() < ledge.wind * (1 + 2 * action):
         return -20.0, 0.0  # reward, and 0.0 because the episode has ended
-    ledge.place[0] += 1 + action
-    return (10.0, 0.0) if ledge.place[0] >= ledge.length else (-1.0, 1.0)
+    ledge.position[0] += 1 + action
+    return (10.0, 0.0) if ledge.position[0] >= ledge.length else (-1.0, 1.0)
 
 
 @observation.register(LedgePart)
 def _(ledge):
-    return ledge.place
+    return ledge.position
 
 
-class Ledge(ex.Domain):  # what users write: settings, checked by rules
+class Ledge(ex.Domain):  # the config: parameters, checked by rules
     length: int = ex.parameter(ex.rules.whole(2), default=12)
     wind: float = ex.parameter(ex.rules.between(0, 1), default=0.02)
     actions = 2

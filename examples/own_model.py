@@ -1,4 +1,4 @@
-"""A model of one's own: it remembers only the latest outcome of every feature and action."""
+"""Write a model: it remembers only the latest outcome of every feature and action."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Options of one's own on a grid of one's own: plan with the way to a door, given or learned."""
+"""Write a grid and options: plan with the way to a door, given or learned."""
 
 import expectant as ex
 
@@ -15,12 +15,12 @@ ROOMS = ex.domains.Rooms(  # walls, a start, pits, a goal, and a door with a nam
 DOOR = ROOMS.named["D"]
 RIGHT = 1
 
-# to the right until the door, whatever is in the way: what to do in each state, where to stop
+# to the right until the door, through pits: an action and a stopping probability per state
 straight = ex.options.TableOption(
     policy=[RIGHT] * ROOMS.states,
     stop=[1.0 if state == DOOR else 0.0 for state in range(ROOMS.states)],
 )
-# to the door without falling into pits: learned by the agent as it goes
+# to the door around the pits, learned by the agent
 careful = ex.options.RewardRespecting(feature=DOOR, bonus=1.0, step=0.2, policy_step=0.2)
 
 OPTION_SETS = {
@@ -33,6 +33,4 @@ if __name__ == "__main__":
     for name, options in OPTION_SETS.items():
         agent = ex.Lookahead(discount=0.97, options=options)
         result = ex.run(ROOMS, ex.OneHot(), agent, episodes=60, runs=10, step_limit=500)
-        print(
-            f"{name:26} {result.returns.mean():6.2f} a return, {result.lengths.mean():5.1f} steps"
-        )
+        print(f"{name:26} return {result.returns.mean():6.2f}, {result.lengths.mean():5.1f} steps")
