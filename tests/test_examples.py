@@ -20,6 +20,9 @@ SHORTER = {
     "own_model": ("episodes=1000, runs=30", "episodes=5, runs=2"),
     "own_backups": ("episodes=1000, runs=30", "episodes=5, runs=2"),
     "own_options": ("episodes=60, runs=10", "episodes=3, runs=1"),
+    "nonlinear_model": ("episodes=500, runs=20", "episodes=5, runs=1"),
+    "frozen_lake": ("episodes=3000, runs=10", "episodes=20, runs=2"),
+    "memory": ("episodes=2000, runs=30", "episodes=20, runs=2"),
 }
 
 
