@@ -74,7 +74,6 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "planning_only": ex.agents.PlanningOnly(ex.CachedValues(planning_steps=2)),
     "rollout": ex.backups.Rollout(4),
     "best_option": ex.options.BestOption(2),
-    "one_step": ex.options.OneStep(1),
     "reward_respecting": ex.options.RewardRespecting(2, trace=0.5),
     "shortest_path": ex.options.ShortestPath(2),
     "table_option": ex.options.TableOption((1,) * 5, (0.25,) * 5),

@@ -36,7 +36,7 @@ OTHER: dict[str, Any] = {
     "model": "sparse",
     "backups": ex.backups.Replay(10),
     "planning_update": "gtd2",
-    "options": ex.options.OptionSet([ex.options.OneStep(0)]),
+    "options": ex.options.OptionSet([ex.options.TableOption((0, 0), (0.5, 0.5))]),
     "values": ex.agents.NetworkValues(),
 }
 
@@ -88,7 +88,7 @@ def test_defaults_are_what_the_stored_grid_has_chosen(name):
     agent: Any = CHOSEN[name]()
     settings = dict(rows[0]["settings"])
     if "replayed_fits" in settings:
-        assert agent.distribution().fits == settings.pop("replayed_fits")
+        assert agent.resolve_backups().fits == settings.pop("replayed_fits")
     for key, value in settings.items():
         step = ex.extend.Config.from_dict(value) if isinstance(value, dict) else value
         assert getattr(agent, key) == step
@@ -254,7 +254,7 @@ def test_a_study_has_the_agents_of_the_interpretations_by_name(name):
         agent: Any = trial.agent
         doubled = 2.0 if name == "authors" else 1.0
         steps = {
-            key: value.scaled(1.0 if key == "policy_step" else 1.0 / doubled)
+            key: value.scale(1.0 if key == "policy_step" else 1.0 / doubled)
             for key, value in vars(agent).items()
             if key.endswith("_step")
         }

@@ -88,7 +88,7 @@ def test_the_rest_is_the_models_own():
     add_expected(outer, b.state(0), 1, added, 3.0)
     add_expected(outer.model, b.state(0), 1, own, 3.0)
     assert added.tolist() == own.tolist() and added[1] == pytest.approx(0.3)
-    led_to = b.agent.planner.rollout.imagined
+    led_to = b.agent.planner.rollout.state
     assert sample_next(outer, b.state(0), 1, led_to) == 1.0 and led_to.values[1] == pytest.approx(
         0.1
     )

@@ -77,6 +77,6 @@ def test_an_expectation_model_leads_to_a_mean():
     )
     model = built.agent.planner.model
     model.rows[0, 1, :3] = [0.5, 0.0, 0.5]
-    imagined = built.agent.planner.rollout.imagined
+    imagined = built.agent.planner.rollout.state
     assert sample_next(model, built.state(1), 0, imagined) == 1.0
     assert imagined.values.tolist() == [0.5, 0.0, 0.5]  # in neither of the two cells

@@ -228,10 +228,10 @@ def test_a_step_decays_with_real_steps_not_with_planned_ones():
         b = Built(DOMAIN, ex.OneHot(), agent)
         for expected in (1 / 2, 2 / 7, 1 / 6):
             learn(b.agent, b.transition(0, 0, 1.0, None), b.rng)
-            assert b.agent.value_step.present[0] == pytest.approx(expected, rel=1e-12)
+            assert b.agent.value_step.current[0] == pytest.approx(expected, rel=1e-12)
             plan(b.agent, b.rng)
-            assert b.agent.value_step.present[0] == pytest.approx(expected, rel=1e-12)
-            assert b.agent.planner.model.step.present[0] == pytest.approx(expected, rel=1e-12)
+            assert b.agent.value_step.current[0] == pytest.approx(expected, rel=1e-12)
+            assert b.agent.planner.model.step.current[0] == pytest.approx(expected, rel=1e-12)
     q = Built(DOMAIN, ex.OneHot(), ex.QLearning.paper(step))
     for _ in range(2):
         learn(q.agent, q.transition(0, 0, 1.0, None), q.rng)

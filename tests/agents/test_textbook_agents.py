@@ -47,11 +47,11 @@ def test_traces_and_choices_end_with_the_episode(verb):
     b = built(ex.Sarsa(per_feature(0.5), 0.9, epsilon=0.0, discount=1.0))
     learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
     assert b.agent.traces.any()
-    assert b.agent.ahead[0] >= 0
+    assert b.agent.next_action[0] >= 0
     b.agent.expected[0] = 1.0
     verb(b.agent, b.state(0), b.rng)
     assert not b.agent.traces.any()
-    assert (b.agent.ahead[0], b.agent.expected[0]) == (-1, 0.0)
+    assert (b.agent.next_action[0], b.agent.expected[0]) == (-1, 0.0)
 
 
 @pytest.mark.parametrize(("traces", "value"), [("dutch", 1.75), ("accumulating", 2.0)])

@@ -206,7 +206,7 @@ def test_a_successor_counts_as_often_as_it_followed():
 
 
 def test_q_planning_prioritizes_pairs():
-    assert ex.QPlanning(model="latest", backups="prioritized").distribution() == (
+    assert ex.QPlanning(model="latest", backups="prioritized").resolve_backups() == (
         ex.backups.PrioritizedPairs()
     )
-    assert ex.Lookahead(backups="prioritized").distribution() == ex.backups.PrioritizedSweeping()
+    assert ex.Lookahead(backups="prioritized").resolve_backups() == ex.backups.PrioritizedSweeping()

@@ -11,8 +11,7 @@ from scripted import Scripted, outcomes
 
 import expectant as ex
 from expectant import exact
-from expectant.agents.action_selection import draw_from
-from expectant.core import tree
+from expectant.agents.action_selection import sample_action
 from expectant.core.vectors import Transition
 from expectant.core.verbs import (
     act,
@@ -25,7 +24,6 @@ from expectant.core.verbs import (
     reset,
     stop,
 )
-from expectant.engine.setup import Setup
 
 LINE = ex.Corridor(cells=4, slip=0.0)
 LEFT, RIGHT = 0, 1
@@ -69,28 +67,6 @@ class Equipped(Built):
     def __init__(self, agent, domain=LINE, seed=0):
         super().__init__(domain, ex.OneHot(), seed=seed)
         self.agent = agent.build_agent(self.setting)
-
-
-@every_agent
-def test_one_step_options_change_no_bit(agent):
-    """An option that takes one action and stops at once is that action, however it is given."""
-    options = [
-        (ex.options.OneStep(LEFT), ex.options.OneStep(RIGHT)),
-        (ex.options.TableOption((RIGHT,) * 4, (1.0,) * 4),),
-        (ex.options.TableOption(((0.0, 1.0),) * 4, (1.0,) * 4), ex.options.OneStep(LEFT)),
-    ]
-    setups = [
-        Setup(domain=LINE, features=ex.OneHot(), agent=found, episodes=6, steps=0, bins=1,
-            step_limit=50, seed=3)
-        for found in (agent, *(agent.replace(options=some) for some in options))
-    ]  # fmt: skip
-    plain, *others = (ex.run(setup.domain, setup.features, setup.agent, episodes=6, runs=1, seed=3,
-                             compiled=False, progress=False, keep_agents=True) for setup in setups)  # fmt: skip
-    for other in others:
-        assert (other.returns == plain.returns).all() and (other.lengths == plain.lengths).all()
-        ours, theirs = (dict(tree.arrays(found.kept[0][0].agent)) for found in (other, plain))
-        assert ours.keys() == theirs.keys()
-        assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_an_episode_begins_without_an_option():
@@ -159,7 +135,6 @@ def test_options_of_several_kinds_keep_their_order():
         HALF,
         TO_THE_RIGHT,
         ToGoal(LEFT),
-        ex.options.OneStep(LEFT),
         ToGoal(RIGHT, 0.75),
         HALF,
     )
@@ -167,7 +142,7 @@ def test_options_of_several_kinds_keep_their_order():
     part, found = b.agent.agent.planner.model.options, []
     from expectant.core.verbs import policy_of, stop_of
 
-    for number in range(5):  # the action among them is no choice of its own
+    for number in range(5):
         probabilities = np.zeros(2)
         policy_of(part, number, b.state(1), probabilities)
         found.append([*probabilities, stop_of(part, number, b.state(1))])
@@ -311,4 +286,4 @@ def test_the_best_option_is_the_exact_one():
     ],
 )
 def test_an_action_of_an_option_is_drawn_below_its_border(chances, number, expected):
-    assert draw_from(np.array(chances), Scripted([number])) == expected
+    assert sample_action(np.array(chances), Scripted([number])) == expected

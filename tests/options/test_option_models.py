@@ -76,12 +76,12 @@ class World(Built):
                 models.visits[option, :, : self.states] = visits
                 world = exact.dynamic_programming.get_dynamics(self.mdp)
                 mean = (self.policies[option] * world.rewards).sum(axis=1)
-                models.pays[option, : self.states] = mean
+                models.reward_weights[option, : self.states] = mean
 
     def arrays(self) -> list[np.ndarray]:
         models: Any = self.choices.extended
         linear = getattr(models, "linear", models)
-        more = [] if linear is models else [models.visits, models.pays]
+        more = [] if linear is models else [models.visits, models.reward_weights]
         return [*(getattr(linear, name) for name in FIELDS), *more]
 
     def mean_change(self, behaviour: np.ndarray, trace: np.ndarray | None = None) -> float:
@@ -247,7 +247,7 @@ def test_universal_models_answer_for_other_rewards():
     rewards, successors, _, visits = world.exact(1)
     found = [backed_up_value(world.choices, world.state(s), 3, weights, GAMMA) for s in range(4)]
     np.testing.assert_allclose(found, rewards + successors @ weights[:4])
-    models.pays[1, :4] = other = np.array([3.0, 0.0, -2.0, 1.0])
+    models.reward_weights[1, :4] = other = np.array([3.0, 0.0, -2.0, 1.0])
     found = [backed_up_value(world.choices, world.state(s), 3, weights, GAMMA) for s in range(4)]
     np.testing.assert_allclose(found, visits @ other + successors @ weights[:4])
 

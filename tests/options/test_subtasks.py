@@ -21,7 +21,7 @@ from expectant.core.verbs import (
     step,
     stop_of,
 )
-from expectant.options.subtasks import stopping_value, stops
+from expectant.options.subtasks import can_stop, stopping_value
 
 LINE = ex.Corridor(cells=3, slip=0.0)
 HALF = np.array([0.5, 0.5])
@@ -73,7 +73,7 @@ def test_where_an_option_stops():
     for anywhere in (False, True):
         b, options = options_of(ex.options.RewardRespecting(2, 1.0, anywhere=anywhere))
         options.values[0, :3] = [-0.5, 0.5, 0.5]
-        found[anywhere] = [stops(options, 0, b.state(n)) for n in range(3)]
+        found[anywhere] = [can_stop(options, 0, b.state(n)) for n in range(3)]
         options.values[0, 2] = 1.0  # going on is just as good
         assert stop_of(options, 0, b.state(2)) == 1.0
         options.values[0, 2] = 2.0  # going on is better than the bonus

@@ -1,11 +1,17 @@
-"""Choosing actions by preference: greedily, with ties at random or in order, and ε-greedily."""
+"""Action selection: greedy, ε-greedy, and sampling from a distribution over actions."""
 
 from __future__ import annotations
 
 import math
 
 from expectant.core.vectors import dot
-from expectant.core.verbs import act, breaks_ties_at_random, function, preference
+from expectant.core.verbs import (
+    act,
+    behaviour_policy,
+    breaks_ties_at_random,
+    function,
+    preference,
+)
 
 __all__ = [
     "act_on_action_values",
@@ -16,7 +22,7 @@ __all__ = [
 
 @function
 def greedy(agent, state, actions, rng):
-    """The action that the agent prefers; of several a random one, or the first if it says so."""
+    """argmax_a of the agent's preference; ties are broken at random, or by the lowest action."""
     chosen, ties, best = 0, 1, -math.inf
     for action in range(actions):
         candidate = preference(agent, state, action)
@@ -31,7 +37,7 @@ def greedy(agent, state, actions, rng):
 
 @function
 def epsilon_greedy(agent, state, actions, epsilon, rng):
-    """With probability ε any action, the greedy one included; otherwise the greedy one."""
+    """A uniformly random action with probability ε, else the greedy one."""
     if rng.random() < epsilon:
         return int(rng.random() * actions)
     return greedy(agent, state, actions, rng)
@@ -39,24 +45,24 @@ def epsilon_greedy(agent, state, actions, epsilon, rng):
 
 @function
 def write_epsilon_greedy(agent, state, epsilon, probabilities):
-    """How likely :func:`epsilon_greedy` is to choose each action."""
+    """Write the probability with which :func:`epsilon_greedy` chooses each action."""
     actions, best, ties, first = probabilities.shape[0], -math.inf, 0, -1
-    shared = breaks_ties_at_random(agent)
+    random_ties = breaks_ties_at_random(agent)
     for action in range(actions):
         probabilities[action] = preference(agent, state, action)
         if probabilities[action] > best:
             best, ties, first = probabilities[action], 1, action
-        elif probabilities[action] == best and shared:
+        elif probabilities[action] == best and random_ties:
             ties += 1
     for action in range(actions):
-        chosen = probabilities[action] == best and (shared or action == first)
-        greedy_share = (1.0 - epsilon) / ties if chosen else 0.0
+        is_greedy = probabilities[action] == best and (random_ties or action == first)
+        greedy_share = (1.0 - epsilon) / ties if is_greedy else 0.0
         probabilities[action] = epsilon / actions + greedy_share
 
 
 @function
-def draw_from(probabilities, rng):
-    """An action drawn from probabilities (A,)."""
+def sample_action(probabilities, rng):
+    """Draw an action from probabilities (A,)."""
     left = rng.random()
     for action in range(probabilities.shape[0] - 1):
         left -= probabilities[action]
@@ -65,8 +71,17 @@ def draw_from(probabilities, rng):
     return probabilities.shape[0] - 1
 
 
+def _break_ties_as_configured(part_type: type) -> None:
+    if "random_ties" in part_type._fields:  # type: ignore[attr-defined]
+
+        @breaks_ties_at_random.register(part_type)
+        def _(agent):
+            return agent.random_ties
+
+
 def act_on_action_values(part_type: type) -> None:
-    """Let an agent with q̂(s, a) = w_aᵀs prefer what it values most, and act ε-greedily."""
+    """Register ε-greedy behaviour in q̂(s, a) = w_aᵀs, weights (A, D)."""
+    _break_ties_as_configured(part_type)
 
     @preference.register(part_type)
     def _(agent, state, action):
@@ -75,3 +90,16 @@ def act_on_action_values(part_type: type) -> None:
     @act.register(part_type)
     def _(agent, state, rng):
         return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+
+
+def act_epsilon_greedily(part_type: type) -> None:
+    """Register ε-greedy behaviour in the preferences of a planning agent."""
+    _break_ties_as_configured(part_type)
+
+    @act.register(part_type)
+    def _(agent, state, rng):
+        return epsilon_greedy(agent, state, agent.planner.actions, agent.epsilon, rng)
+
+    @behaviour_policy.register(part_type)
+    def _(agent, state, probabilities):
+        write_epsilon_greedy(agent, state, agent.epsilon, probabilities)

@@ -6,16 +6,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.agents.action_selection import draw_from
-from expectant.agents.centering import CenteringPart, centered, shift_rate
-from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
+from expectant.agents.action_selection import sample_action
+from expectant.agents.centering import CenteringPart, build_centering
+from expectant.agents.planner import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_agent import UPDATE, PlanningAgent
 from expectant.agents.planning_updates import PlanningUpdate
+from expectant.agents.state_values import learn_state_values, plan_state_values
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import between
-from expectant.core.updates import move, policy_gradient, softmax, td_target
+from expectant.core.updates import policy_gradient, softmax
 from expectant.core.vectors import dot
 from expectant.core.verbs import (
     act,
@@ -23,7 +24,6 @@ from expectant.core.verbs import (
     backed_up_value,
     behaviour_policy,
     function,
-    improve,
     learn,
     policy,
     preference,
@@ -33,6 +33,8 @@ from expectant.step_sizes import StepSize, build_step, step_size
 
 
 class CachedPolicyPart(NamedTuple):
+    """``policy`` (A, D) is θ; ``probabilities`` (A,) is scratch for π_θ(· | s)."""
+
     weights: np.ndarray
     policy: np.ndarray
     planner: Planner
@@ -44,7 +46,7 @@ class CachedPolicyPart(NamedTuple):
     discount: float
     probabilities: np.ndarray
     centering: CenteringPart
-    direct: bool
+    learn_from_real_steps: bool
     old_target: bool
 
 
@@ -53,14 +55,14 @@ pass_on_to_planner(CachedPolicyPart)
 
 @function
 def sample_policy(agent, state, rng):
-    """a ~ π_θ(· | s), whose probabilities stay in the agent's scratch array."""
+    """a ~ π_θ(· | s); the probabilities stay in the agent's scratch array."""
     softmax(agent.policy, state, agent.probabilities)
-    return draw_from(agent.probabilities, rng)
+    return sample_action(agent.probabilities, rng)
 
 
 @function
-def reinforce(agent, state, action, error):
-    """One policy-gradient step with the probabilities that are in the scratch array."""
+def follow_policy_gradient(agent, state, action, error):
+    """One policy-gradient step with the probabilities in the scratch array."""
     policy_gradient(
         agent.policy, state, action, error, agent.entropy, agent.probabilities, agent.policy_step
     )
@@ -96,47 +98,37 @@ def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
     tick(agent.value_step)
     tick(agent.policy_step)
-    centering, step, state = agent.centering, agent.value_step, transition.state
-    target = td_target(agent.weights, centered(centering, transition), agent.discount)
-    if agent.direct:
-        error = move(agent.weights, state, target, step)
-        report(agent.planner, state, error, step)
-        softmax(agent.policy, state, agent.probabilities)
-        reinforce(agent, state, transition.action, error)
-    else:
-        error = target - dot(state, agent.weights)
-    shift_rate(centering, centering.real, step, 0, state, error)
-    return abs(error) + absorb(agent.planner, transition, rng)
+    error = learn_state_values(agent, transition)
+    if agent.learn_from_real_steps:
+        softmax(agent.policy, transition.state, agent.probabilities)
+        follow_policy_gradient(agent, transition.state, transition.action, error)
+    return abs(error) + learn_model(agent.planner, transition, rng)
 
 
 @back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
-    """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w.
+    """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs.
 
     With ``old_target`` b(s, a, w) is that of the old w.
     """
-    planner, weights, centering = agent.planner, agent.weights, agent.centering
+    model, weights = agent.planner.model, agent.weights
     action, target = -1, 0.0
     if agent.old_target:
         action = sample_policy(agent, state, rng)
-        target = backed_up_value(planner.model, state, action, weights, discount)
-    error, moved = improve(
-        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
-        centering.rate[0],
-    )  # fmt: skip
-    shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
-    tell(planner, state, error, moved)
+        target = backed_up_value(model, state, action, weights, discount)
+    error = plan_state_values(agent, state, discount)
     if not agent.old_target:
         action = sample_policy(agent, state, rng)
-        target = backed_up_value(planner.model, state, action, weights, discount)
-    reinforce(agent, state, action, target - centering.rate[0] - dot(state, weights))
+        target = backed_up_value(model, state, action, weights, discount)
+    policy_error = target - agent.centering.rate[0] - dot(state, weights)
+    follow_policy_gradient(agent, state, action, policy_error)
     return abs(error)
 
 
 class CachedPolicy(PlanningAgent):
     """TD(0) and planning on state values; acts by a softmax policy learned from their errors.
 
-    Algorithm 3 of the paper. The softmax explores by itself; ε comes on top of it.
+    Algorithm 3 of the paper. The softmax explores by itself; ε adds uniform exploration.
     """
 
     algorithm: ClassVar[str] = "Algorithm 3"
@@ -163,15 +155,15 @@ class CachedPolicy(PlanningAgent):
         return CachedPolicyPart(
             self.state_weights(context),
             zeros((context.actions, context.width)),
-            self.planner(context),
-            self.update().build(context, self.value_step),
+            self.build_planner(context),
+            self.resolve_update().build(context, self.value_step),
             build_step(self.value_step, context),
             build_step(self.policy_step, context, context.actions),
             self.interpretation.entropy,
             self.epsilon,
             self.discount,
             zeros(context.actions),
-            self.centering_part(context),
+            build_centering(self.centering, context),
             context.learn_from_real_steps,
             self.interpretation.old_target,
         )

@@ -8,11 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values
-from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
+from expectant.agents.centering import (
+    CenteringPart,
+    build_centering,
+    center_reward,
+    update_average_reward,
+)
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext
-from expectant.core.rules import at_least, named_or, whole
+from expectant.core.rules import Rule, at_least, named_or, whole
 from expectant.core.updates import move_row, q_learning
 from expectant.core.vectors import Binary, Weighted, empty_state, max_action_value
 from expectant.core.verbs import (
@@ -29,7 +34,6 @@ from expectant.core.verbs import (
     on_action_priority,
     on_truncation,
     plan,
-    relabel,
     remember,
     stored_transition,
     tick,
@@ -41,8 +45,10 @@ NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
 
 
 class DynaQPart(NamedTuple):
-    """``memory`` holds the latest outcomes, which are the model; ``drawn`` and ``drawn_next`` are
-    scratch; ``control`` (1,) is not zero once planning is to be broken off."""
+    """``memory`` stores the latest outcomes, which are the model.
+
+    ``drawn`` and ``drawn_next`` are scratch; ``control`` (1,) becomes nonzero when the run stops.
+    """
 
     weights: np.ndarray
     memory: object
@@ -64,8 +70,8 @@ act_on_action_values(DynaQPart)
 
 
 @function
-def tell_memory(agent, state, action, error):
-    """Let the memory know that an action's value has moved."""
+def report_action_update(agent, state, action, error):
+    """Tell the memory that the value of an action has moved."""
     moved = value_change(agent.action_step, action, state, error)
     on_action_priority(agent.memory, agent.weights, state, action, moved, error, agent.discount)
 
@@ -74,16 +80,16 @@ def tell_memory(agent, state, action, error):
 def _(agent, transition, rng):
     tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
-    error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
-    shift_rate(centering, centering.real, step, action, transition.state, error)
-    tell_memory(agent, transition.state, action, error)
+    error = q_learning(agent.weights, center_reward(centering, transition), agent.discount, step)
+    update_average_reward(centering, centering.real, step, action, transition.state, error)
+    report_action_update(agent, transition.state, action, error)
     remember(agent.memory, transition)
     return abs(error)
 
 
 @function
-def replan(agent, rng):
-    """One update by a remembered outcome, whose reward is raised by κ √τ (S&B section 8.3)."""
+def plan_once(agent, rng):
+    """One update from a remembered outcome, with κ √τ added to its reward (S&B section 8.3)."""
     memory, drawn, weights = agent.memory, agent.drawn, agent.weights
     slot = draw(memory, drawn, rng)
     action, reward, alive = stored_transition(memory, slot)
@@ -94,8 +100,8 @@ def replan(agent, rng):
     target = reward - centering.rate[0]
     target += agent.discount * alive * max_action_value(weights, agent.drawn_next)
     error = move_row(weights, drawn, target, step, action)
-    shift_rate(centering, centering.planned, step, action, drawn, error)
-    tell_memory(agent, drawn, action, error)
+    update_average_reward(centering, centering.planned, step, action, drawn, error)
+    report_action_update(agent, drawn, action, error)
     return abs(error)
 
 
@@ -105,23 +111,23 @@ def _(agent, rng):
     for _ in range(agent.planning_steps):
         if agent.control[0] != 0 or not can_draw(agent.memory):
             break
-        errors += replan(agent, rng)
+        errors += plan_once(agent, rng)
     return errors
 
 
-@relabel.register(DynaQPart)
-def _(agent, domain):
-    """A model is not told that the world has changed."""
+def _storing_backups(value: object) -> str | Backups:
+    backups = named_or(*NAMED, kind=Backups, words="").convert(value)
+    if isinstance(backups, Backups) and not backups.stores_transitions:
+        raise TypeError
+    return backups
 
 
 class DynaQ(Agent):
-    """Q-learning plus ``planning_steps`` updates a step by remembered outcomes (S&B section 8.2).
+    """Q-learning plus ``planning_steps`` updates per step from remembered outcomes (S&B 8.2).
 
-    The model is the latest outcome of every pair of a state and an action that was tried;
-    ``backups`` draws from them, "pairs" evenly, "prioritized" by prioritized sweeping. ``bonus`` is
-    κ of Dyna-Q+: a planned reward grows by κ √τ, τ being the steps since the pair was last tried
-    (since the beginning, if never), and actions that were never tried in a visited state are
-    planned too, as steps that stay in the state and pay 0.
+    The model is the latest outcome of every state-action pair tried. With a ``bonus`` κ it is
+    Dyna-Q+: planned rewards grow by κ √τ, where τ is the number of steps since the pair was tried,
+    and untried actions of visited states are planned as steps that stay there and pay 0.
     """
 
     action_step: float | StepSize = parameter(
@@ -132,26 +138,22 @@ class DynaQ(Agent):
         at_least(0.0), default=0.0, meaning="κ, the weight of Dyna-Q+'s exploration bonus"
     )
     backups: str | Backups = parameter(
-        named_or(*NAMED, kind=Backups, words="a backup distribution"),
+        Rule("'pairs', 'prioritized' or backups that store transitions", _storing_backups),
         default="pairs",
         kw_only=True,
-        meaning="where planning starts from: tried pairs, evenly or by prioritized sweeping",
+        meaning="pairs to plan from: uniformly, or by prioritized sweeping",
     )
 
     def validate(self) -> None:
-        found = self.distribution()
-        if not found.stores_transitions:
-            raise ValueError(
-                f"DynaQ: backups must store transitions, which are its model, got {self.backups!r}"
-            )
-        if self.bonus > 0.0 and not (isinstance(found, SeenPairs) and found.untried):
+        backups = self.resolve_backups()
+        if self.bonus > 0.0 and not (isinstance(backups, SeenPairs) and backups.untried):
             raise ValueError(
                 f"DynaQ: bonus={self.bonus:g} needs the age of every pair, tried or not: "
                 f"backups='pairs' or SeenPairs(untried=True), got {self.backups!r}"
             )
 
-    def distribution(self) -> Backups:
-        """Where planning starts from, and what it goes by."""
+    def resolve_backups(self) -> Backups:
+        """The backup distribution that ``backups`` stands for."""
         if self.backups == "pairs":
             return SeenPairs(untried=self.bonus > 0.0)
         return NAMED[self.backups]() if isinstance(self.backups, str) else self.backups
@@ -159,7 +161,7 @@ class DynaQ(Agent):
     def build(self, context: BuildContext) -> DynaQPart:
         return DynaQPart(
             self.action_weights(context),
-            self.distribution().build(context),
+            self.resolve_backups().build(context),
             empty_state(context.shape),
             empty_state(context.shape),
             build_step(self.action_step, context, context.actions),
@@ -167,6 +169,6 @@ class DynaQ(Agent):
             self.discount,
             self.planning_steps,
             self.bonus,
-            centering_part(self.centering),
+            build_centering(self.centering, context),
             context.control,
         )

@@ -1,8 +1,7 @@
-"""State values that are not linear: v̂(s) = uᵀ tanh(Wᵀ s), one hidden layer, learned step by step.
+"""Nonlinear state values with one hidden layer, v̂(s) = uᵀ tanh(Wᵀ s).
 
-There are no biases, so that v̂ of a vector of zeros is 0: that vector stands for the end. With
-features of which as many are on in every state nothing is lost by it. u starts at zero, and so does
-v̂; hidden weights start normal with variance 1 / k. Everything costs O(k H).
+There are no biases, so that the zero vector, which stands for the end, has value 0. u starts at 0,
+hidden weights are normal with variance 1 / k. Every operation costs O(k H).
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from expectant.models.network import tanh
 
 
 class NetworkValuesPart(NamedTuple):
-    """``inner`` (d, M) is W and ``outer`` (1, M) uᵀ, M being H padded to a multiple of eight; what
-    pads them is zero and stays zero.
+    """``inner`` (d, M) is W and ``outer`` (1, M) uᵀ, where M is H padded with zeros.
 
-    Scratch: ``hidden`` (M,) for tanh(Wᵀ s), ``moved`` (1,) for how far the last step moved v̂(s).
+    Scratch: ``hidden`` (M,) for tanh(Wᵀ s), ``moved`` (1,) for the change of v̂(s) in the last step.
     """
 
     inner: np.ndarray
@@ -37,8 +35,8 @@ class NetworkValuesPart(NamedTuple):
 
 
 @function
-def excite_values(values, state):
-    """Write tanh(Wᵀ s) into the scratch of a network."""
+def compute_hidden(values, state):
+    """Write tanh(Wᵀ s) into the scratch of the network."""
     inner, hidden = values.inner, values.hidden
     for i in range(hidden.shape[0]):
         hidden[i] = 0.0
@@ -52,7 +50,7 @@ def excite_values(values, state):
 
 @state_value.register(NetworkValuesPart)
 def _(values, state):
-    excite_values(values, state)
+    compute_hidden(values, state)
     return dot_row(values.outer, 0, values.hidden)
 
 
@@ -78,10 +76,9 @@ def _(values, state, error, step):
 
 
 class NetworkValues(Values):
-    """State values with a layer of ``hidden`` tanh units, v̂(s) = uᵀ tanh(Wᵀ s).
+    """State values with ``hidden`` tanh units, v̂(s) = uᵀ tanh(Wᵀ s), moved by ``value_step``.
 
-    They move by the agent's ``value_step``. Hidden weights are drawn from a child of the run's
-    generator for building, so that its features stay those of other agents.
+    Hidden weights are drawn from a spawned generator, so that features do not depend on them.
     """
 
     hidden: int = parameter(whole(1), default=16, meaning="units in the hidden layer")

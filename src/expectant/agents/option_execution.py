@@ -1,8 +1,7 @@
-"""An agent with options: it chooses among actions and options, and this carries the choice out.
+"""Options in action: turn an agent's choices among A actions and n options into actions.
 
-The agent inside decides and plans as it always does, over A actions and n options alike. What it
-chooses is turned into an action here; from that, and from how likely it was, the options' models
-learn.
+The inner agent decides and plans over A + n choices. Options and their models learn off-policy
+from the action taken and the probability it had.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.action_selection import draw_from, epsilon_greedy, write_epsilon_greedy
-from expectant.core.interfaces import BuildContext
+from expectant.agents.action_selection import epsilon_greedy, sample_action, write_epsilon_greedy
 from expectant.core.verbs import (
     act,
     active_option,
@@ -37,17 +35,17 @@ from expectant.core.verbs import (
     stop_of,
 )
 
-NONE = -1  # instead of an option, while an action is taken
-ANEW, COMMITTED, ACTIONS = range(3)  # how options are acted on
+NO_OPTION = -1
+ANEW, COMMITTED, ACTIONS = range(3)
 ACTING = {"anew": ANEW, "committed": COMMITTED, "actions": ACTIONS}
 
 
 class WithOptionsPart(NamedTuple):
-    """``agent`` chooses; its model knows the options.
+    """``active`` (1,) is the option being followed, −1 if none.
 
-    ``active`` (1,) is the option that is followed, −1: an action. ``behaviour`` (A,) is μ of the
-    last decision, ``choices`` (A + n,) and ``probabilities`` (A,) are scratch. While it follows an
-    option it is committed to, it still takes a random action with probability ``epsilon``.
+    ``behaviour`` (A,) is μ, the probability of every action in the last decision; ``choices``
+    (A + n,) and ``probabilities`` (A,) are scratch. An agent that is committed to an option still
+    takes a random action with probability ``epsilon``.
     """
 
     agent: object
@@ -58,7 +56,7 @@ class WithOptionsPart(NamedTuple):
     epsilon: float
     discount: float
     acting: int
-    observes: bool
+    learns_options: bool
 
 
 delegate(
@@ -74,7 +72,7 @@ delegate(
 
 
 @function
-def mix_in(agent, state, option, share):
+def add_option_policy(agent, state, option, share):
     """μ += share · π_o(· | s)."""
     policy_of(agent.agent.planner.model.options, option, state, agent.probabilities)
     for action in range(agent.behaviour.shape[0]):
@@ -82,46 +80,46 @@ def mix_in(agent, state, option, share):
 
 
 @function
-def note_choice(agent, state):
-    """Write down how likely every action is where the agent chooses anew."""
+def record_behaviour(agent, state):
+    """Write μ, the probability of every action where the agent chooses anew."""
     actions = agent.behaviour.shape[0]
     behaviour_policy(agent.agent, state, agent.choices)
     for action in range(actions):
         agent.behaviour[action] = agent.choices[action]
     for option in range(agent.choices.shape[0] - actions):
         if agent.choices[actions + option] > 0.0:
-            mix_in(agent, state, option, agent.choices[actions + option])
+            add_option_policy(agent, state, option, agent.choices[actions + option])
 
 
 @function
-def go_on_with_option(agent, state, rng):
-    """The next action of the option that is being followed, or at times a random one."""
+def continue_option(agent, state, rng):
+    """Draw the next action from ε-random exploration and the policy of the active option."""
     actions = agent.behaviour.shape[0]
     for action in range(actions):
         agent.behaviour[action] = agent.epsilon / actions
-    mix_in(agent, state, agent.active[0], 1.0 - agent.epsilon)
-    return draw_from(agent.behaviour, rng)
+    add_option_policy(agent, state, agent.active[0], 1.0 - agent.epsilon)
+    return sample_action(agent.behaviour, rng)
 
 
 @function
 def choose_anew(agent, state, rng):
-    """Let the agent choose; an option's first action is drawn from its policy."""
-    if agent.observes:
-        note_choice(agent, state)
+    """Let the agent choose; the first action of an option is drawn from its policy."""
+    if agent.learns_options:
+        record_behaviour(agent, state)
     choice = act(agent.agent, state, rng)
     actions = agent.behaviour.shape[0]
     if choice < actions:
-        agent.active[0] = NONE
+        agent.active[0] = NO_OPTION
         return choice
     agent.active[0] = choice - actions
     policy_of(agent.agent.planner.model.options, choice - actions, state, agent.probabilities)
-    return draw_from(agent.probabilities, rng)
+    return sample_action(agent.probabilities, rng)
 
 
 @function
 def choose_action(agent, state, rng):
-    """ε-greedy among the actions, for options that are only planned with."""
-    if agent.observes:
+    """Act ε-greedily among the actions; options are used for planning only."""
+    if agent.learns_options:
         write_epsilon_greedy(agent.agent, state, agent.epsilon, agent.behaviour)
     return epsilon_greedy(agent.agent, state, agent.behaviour.shape[0], agent.epsilon, rng)
 
@@ -130,21 +128,21 @@ def choose_action(agent, state, rng):
 def _(agent, state, rng):
     if agent.acting == ACTIONS:
         return choose_action(agent, state, rng)
-    if agent.acting == COMMITTED and agent.active[0] != NONE:
+    if agent.acting == COMMITTED and agent.active[0] != NO_OPTION:
         stopping = stop_of(agent.agent.planner.model.options, agent.active[0], state)
         if rng.random() >= stopping:
-            return go_on_with_option(agent, state, rng)
+            return continue_option(agent, state, rng)
     return choose_anew(agent, state, rng)
 
 
 @learn.register(WithOptionsPart)
 def _(agent, transition, rng):
-    """The agent first; then options and their models, from the same step."""
-    inside = agent.agent
-    model, errors = inside.planner.model, learn(inside, transition, rng)
-    if agent.observes:
+    """The inner agent learns first, then options and their models, from the same step."""
+    inner = agent.agent
+    model, errors = inner.planner.model, learn(inner, transition, rng)
+    if agent.learns_options:
         errors += learn_options(
-            model.options, transition, agent.behaviour, inside.weights, agent.discount
+            model.options, transition, agent.behaviour, inner.weights, agent.discount
         )
         errors += fit_options(
             model.extended, model.options, transition, agent.behaviour, agent.discount
@@ -153,8 +151,8 @@ def _(agent, transition, rng):
 
 
 @function
-def likeliest(probabilities):
-    """The action with the greatest probability, the first of those."""
+def most_probable(probabilities):
+    """argmax of probabilities (A,), the first of equals."""
     best = 0
     for action in range(1, probabilities.shape[0]):
         if probabilities[action] > probabilities[best]:
@@ -164,13 +162,13 @@ def likeliest(probabilities):
 
 @preference.register(WithOptionsPart)
 def _(agent, state, action):
-    """The greatest preference of the choices that begin with this action."""
-    inside, actions = agent.agent, agent.behaviour.shape[0]
-    best = preference(inside, state, action)
+    """The greatest preference among the choices that begin with this action."""
+    inner, actions = agent.agent, agent.behaviour.shape[0]
+    best = preference(inner, state, action)
     for option in range(agent.choices.shape[0] - actions):
-        policy_of(inside.planner.model.options, option, state, agent.probabilities)
-        if likeliest(agent.probabilities) == action:
-            candidate = preference(inside, state, actions + option)
+        policy_of(inner.planner.model.options, option, state, agent.probabilities)
+        if most_probable(agent.probabilities) == action:
+            candidate = preference(inner, state, actions + option)
             if candidate > best or math.isnan(candidate):
                 best = candidate
     return best
@@ -178,20 +176,20 @@ def _(agent, state, action):
 
 @policy.register(WithOptionsPart)
 def _(agent, state, probabilities):
-    """That of the agent, carried out."""
-    inside, actions = agent.agent, agent.behaviour.shape[0]
-    policy(inside, state, agent.choices)
+    """The inner agent's policy over choices, as probabilities of actions."""
+    inner, actions = agent.agent, agent.behaviour.shape[0]
+    policy(inner, state, agent.choices)
     for action in range(actions):
         probabilities[action] = agent.choices[action]
     for option in range(agent.choices.shape[0] - actions):
-        policy_of(inside.planner.model.options, option, state, agent.probabilities)
+        policy_of(inner.planner.model.options, option, state, agent.probabilities)
         for action in range(actions):
             probabilities[action] += agent.choices[actions + option] * agent.probabilities[action]
 
 
 @begin.register(WithOptionsPart)
 def _(agent, state, rng):
-    agent.active[0] = NONE
+    agent.active[0] = NO_OPTION
     begin(agent.agent, state, rng)
 
 
@@ -205,24 +203,22 @@ def _(agent):
     return int(agent.active[0])
 
 
-def with_options(
-    agent: Any, context: BuildContext, actions: int, epsilon: float, discount: float, acting: str
+def execute_options(
+    agent: Any, actions: int, epsilon: float, discount: float, acting: str
 ) -> WithOptionsPart:
-    """Carry out the choices of an agent that was built for actions and options."""
+    """Wrap an agent that was built for ``actions`` and options, so that it takes actions."""
     model = agent.planner.model
-    centering = getattr(agent, "centering", None)
-    if centering is not None:  # the model is to know the agent's own R̄
-        model = model._replace(rate=centering.rate)
+    if hasattr(agent, "centering"):  # models of options need the agent's own R̄
+        model = model._replace(rate=agent.centering.rate)
         agent = agent._replace(planner=agent.planner._replace(model=model))
-    observes = type(model.extended) in fit_options.implementations
     return WithOptionsPart(
         agent,
-        np.full(1, NONE, np.int64),
+        np.full(1, NO_OPTION, np.int64),
         np.zeros(actions),
-        np.zeros(context.actions),
+        np.zeros(agent.planner.actions),
         np.zeros(actions),
         epsilon,
         discount,
         ACTING[acting],
-        observes,
+        type(model.extended) in fit_options.implementations,
     )

@@ -1,13 +1,12 @@
 """The paper's agents as printed: ``Lookahead.paper(value_step=0.01, model_step=0.1)``.
 
-``paper`` sets what the paper prints (plain gradient steps per active feature, LEVI, γ = 1, ε = 0.1,
-a replay of 1,000 transitions). What the paper leaves open is one :class:`Interpretation`.
+``paper`` sets what the paper prints: plain gradient steps per active feature, LEVI, γ = 1, ε = 0.1
+and a replay of 1,000 transitions. An :class:`Interpretation` decides what the paper leaves open.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from expectant.agents.planning_updates import UPDATES
@@ -20,6 +19,10 @@ from expectant.step_sizes import Fixed, StepSize
 REPLAY_CAPACITY, MODEL_STEP, CORRECTION_STEP = 1000, 0.1, 0.01
 
 
+def _switch(meaning: str) -> Any:
+    return parameter(flag(), default=False, kw_only=True, meaning=meaning)
+
+
 class Interpretation(Config):
     """Details that the paper leaves open; each agent uses those that concern it."""
 
@@ -29,53 +32,28 @@ class Interpretation(Config):
         kw_only=True,
         meaning="fits of the model to replayed transitions in a step",
     )
-    relabelled_rewards: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="give stored transitions the reward of the present phase when the goal moves",
+    relabelled_rewards: bool = _switch(
+        "give stored transitions the reward of the present phase when the goal moves"
     )
-    doubled_gradients: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="follow the gradient of error² instead of ½ error² (never for the policy)",
+    doubled_gradients: bool = _switch(
+        "follow the gradient of error² instead of ½ error² (never for the policy)"
     )
-    stored_termination: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="bootstrap in a backup only if the replayed transition did not terminate",
+    stored_termination: bool = _switch(
+        "bootstrap in a backup only if the replayed transition did not terminate"
     )
-    stored_action: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="Q-planning: back up the stored action, not one drawn uniformly",
+    stored_action: bool = _switch("Q-planning: back up the stored action, not one drawn uniformly")
+    printed_delta: bool = _switch(
+        "Algorithm 2: move q̂ towards δ, as printed, not towards r + γ v̂(s')"
     )
-    printed_delta: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="Algorithm 2: move q̂ towards δ, as printed, not towards r + γ v̂(s')",
-    )
-    cache_first: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="Algorithm 2: in a backup, move q̂ before w",
-    )
+    cache_first: bool = _switch("Algorithm 2: in a backup, move q̂ before w")
     cached_actions: str = parameter(
         one_of("all", "greedy"),
         default="all",
         kw_only=True,
         meaning="Algorithm 2: the actions that a backup caches",
     )
-    old_target: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="Algorithm 3: in a backup, take the policy's target from before w moved",
+    old_target: bool = _switch(
+        "Algorithm 3: in a backup, take the policy's target from before w moved"
     )
     entropy: float = parameter(
         at_least(0.0),
@@ -107,89 +85,79 @@ INTERPRETATIONS = {
 }
 
 
+# Parameters that a named interpretation also sets, where the agent has them.
+NAMED_PARAMETERS: dict[str, dict[str, Any]] = {
+    "literal": {"epsilon": 0.1},
+    "authors": {"epsilon": 0.1, "replay_capacity": None},
+}
+
+
 def _interpretation(value: object) -> Interpretation:
     if isinstance(value, Interpretation):
         return value
     return INTERPRETATIONS[one_of(*INTERPRETATIONS).convert(value)]
 
 
-# Parameters that a named interpretation sets as well, where the agent has them.
-NAMED_PARAMETERS: dict[str, dict[str, Any]] = {
-    "literal": {"epsilon": 0.1},
-    "authors": {"epsilon": 0.1, "replay_capacity": None},
-}
 INTERPRETATION = Rule("'literal', 'preferred', 'authors' or an ex.Interpretation", _interpretation)
 
-Published = TypeVar("Published", bound=Agent)
+PaperAgent = TypeVar("PaperAgent", bound=Agent)
 
 
 def build_paper_agent(
-    cls: type[Published], steps: tuple[object, ...], parameters: dict[str, Any]
-) -> Published:
-    """Make an agent with the paper's settings; see the module's docstring."""
+    cls: type[PaperAgent], steps: tuple[object, ...], parameters: dict[str, Any]
+) -> PaperAgent:
+    """Make an agent with the paper's parameters; ``steps`` are positional step sizes."""
     owner = f"{cls.__name__}.paper"
     fields = {field.name: field for field in dataclasses.fields(cls)}
     step_names = [name for name in fields if name.endswith("_step")]
-    given = _merge(owner, fields, step_names, steps, parameters)
-    wanted = given.pop("interpretation", Interpretation())
-    chosen = INTERPRETATION.check(
-        owner, "interpretation", Interpretation(**wanted) if isinstance(wanted, dict) else wanted
-    )
-    unit = one_of("feature", "total").check(owner, "step_unit", given.pop("step_unit", "feature"))
-
-    def as_printed(step: float | StepSize, doubled: bool) -> StepSize:
-        size = step if isinstance(step, StepSize) else Fixed(step, per=unit, bounded=False)
-        return size.scaled(2.0) if doubled else size
-
-    for name in set(step_names) & set(given):
-        step = fields[name].metadata["rule"].check(owner, name, given[name])
-        given[name] = as_printed(step, chosen.doubled_gradients and name != "policy_step")
-    printed: dict[str, Any] = {"discount": 1.0}
-    if "backups" in fields:
-        given["backups"] = _backups(cls, given, chosen)
-    if "planning_update" in fields:
-        printed["planning_update"] = "levi"
-    if given.get("planning_update") in ("gradient", "gtd2"):
-        correction = as_printed(CORRECTION_STEP, chosen.doubled_gradients)
-        given["planning_update"] = UPDATES[given["planning_update"]](correction)
-    return cls(**{**printed, **given, "interpretation": chosen})
-
-
-def _merge(
-    owner: str,
-    fields: Mapping[str, Any],
-    step_names: list[str],
-    steps: tuple[object, ...],
-    parameters: dict[str, Any],
-) -> dict[str, Any]:
-    """Merge positional steps, parameters and those of a named interpretation; refuse mistakes."""
-    known = [*fields, "step_unit", *(["replay_capacity"] if "backups" in fields else [])]
+    plans = "backups" in fields
     if len(steps) > len(step_names) or set(step_names[: len(steps)]) & set(parameters):
         raise ValueError(f"{owner}: takes {', '.join(step_names)} once each, got {steps!r} as well")
-    given = {**dict(zip(step_names, steps, strict=False)), **parameters}
-    for name, value in given.items():
+    values = {**dict(zip(step_names, steps, strict=False)), **parameters}
+    known = [*fields, "step_unit", *(["replay_capacity"] if plans else [])]
+    for name, value in values.items():
         if name not in known:
             suggestion = suggest_parameter(name, known)
             raise ValueError(f"{owner}: unknown parameter {name}={value!r}{suggestion}")
-    named = given.get("interpretation")
-    others = NAMED_PARAMETERS.get(named, {}) if isinstance(named, str) else {}
-    given = {**{name: value for name, value in others.items() if name in known}, **given}
-    if "model_step" in fields and isinstance(given.get("model", ""), str):
-        given.setdefault("model_step", MODEL_STEP)
-    missing = [name for name in step_names if name not in given and name != "model_step"]
+    choice = values.pop("interpretation", Interpretation())
+    named = NAMED_PARAMETERS.get(choice, {}) if isinstance(choice, str) else {}
+    values = {key: value for key, value in named.items() if key in known} | values
+    if "model_step" in fields and isinstance(values.get("model", ""), str):
+        values.setdefault("model_step", MODEL_STEP)
+    missing = [name for name in step_names if name not in values and name != "model_step"]
     if missing:
         raise ValueError(f"{owner}: needs {' and '.join(missing)}")
-    return given
+    choice = Interpretation(**choice) if isinstance(choice, dict) else choice
+    interpretation = INTERPRETATION.check(owner, "interpretation", choice)
+    unit = one_of("feature", "total").check(owner, "step_unit", values.pop("step_unit", "feature"))
+
+    def as_printed(step: float | StepSize, doubled: bool) -> StepSize:
+        size = step if isinstance(step, StepSize) else Fixed(step, per=unit, bounded=False)
+        return size.scale(2.0) if doubled else size
+
+    doubled = interpretation.doubled_gradients
+    for name in set(step_names) & set(values):
+        step = fields[name].metadata["rule"].check(owner, name, values[name])
+        values[name] = as_printed(step, doubled and name != "policy_step")
+    printed: dict[str, Any] = {"discount": 1.0, "interpretation": interpretation}
+    if plans:
+        values["backups"] = _paper_backups(cls, values, interpretation)
+    if "planning_update" in fields:
+        printed["planning_update"] = "levi"
+    if values.get("planning_update") in ("gradient", "gtd2"):
+        correction = as_printed(CORRECTION_STEP, doubled)
+        values["planning_update"] = UPDATES[values["planning_update"]](correction)
+    return cls(**{**printed, **values})
 
 
-def _backups(cls: Any, given: dict[str, Any], chosen: Interpretation) -> object:
+def _paper_backups(cls: Any, values: dict[str, Any], interpretation: Interpretation) -> object:
     """Resolve the backup distribution, with the replay capacity and the fits of the paper."""
-    capacity, backups = (
-        given.pop("replay_capacity", REPLAY_CAPACITY),
-        given.get("backups", "replay"),
-    )
+    capacity = values.pop("replay_capacity", REPLAY_CAPACITY)
+    backups = values.get("backups", "replay")
     if isinstance(backups, str) and backups in cls.backup_names:
         backups = cls.backup_names[backups](capacity)
     if isinstance(backups, Rollout) and isinstance(backups.start, str):
         backups = backups.replace(start=cls.backup_names[backups.start](capacity))
-    return backups.with_fits(chosen.replayed_fits) if isinstance(backups, Backups) else backups
+    if not isinstance(backups, Backups):
+        return backups  # refused by the agent
+    return backups.with_fits(interpretation.replayed_fits)

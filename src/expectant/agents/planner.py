@@ -1,4 +1,4 @@
-"""How all planning agents plan: the model is fed, states are drawn and backed up."""
+"""The planning loop that all planning agents share: fit the model, draw states, back them up."""
 
 from __future__ import annotations
 
@@ -31,30 +31,28 @@ from expectant.core.verbs import (
     roll_out,
     sample_next,
     stored_transition,
-    value_change,
     without_planning,
 )
 
 __all__ = [
     "Planner",
-    "absorb",
-    "movement",
+    "learn_model",
     "pass_on_to_planner",
     "plan_backups",
-    "report",
+    "report_value_change",
 ]
 
 
 class NoBackups(NamedTuple):
-    """Stands for the backup distribution of an agent that is not to plan."""
+    """Placeholder for the backup distribution of an agent that does not plan."""
 
     none: float
 
 
 class Planner(NamedTuple):
-    """``drawn`` and ``drawn_next`` are scratch for the state that is planned from.
+    """``drawn`` and ``drawn_next`` are scratch for a drawn state and its successor.
 
-    ``control`` (1,) is not zero once planning is to be broken off, because the run is to stop.
+    ``control`` (1,) becomes nonzero when the run has to stop; planning then ends early.
     """
 
     model: object
@@ -74,8 +72,8 @@ delegate(Planner, "backups", free_capacity, grow)
 
 
 @function
-def absorb(planner, transition, rng):
-    """Store a real transition, fit the model to it, then to replayed ones; returns the errors."""
+def learn_model(planner, transition, rng):
+    """Store a real transition, fit the model to it and to replayed ones; returns the errors."""
     remember(planner.backups, transition)
     on_transition(planner.model, transition)
     errors = fit(planner.model, transition)
@@ -92,7 +90,7 @@ def absorb(planner, transition, rng):
 
 @function
 def backup_discount(planner, slot, discount):
-    """γ; or 0 if the stored transition ended and its flag is asked for instead of the model."""
+    """γ, or 0 if ``stored_termination`` is on and the stored transition has terminated."""
     if planner.stored_termination:
         _, _, alive = stored_transition(planner.backups, slot)
         return discount * alive
@@ -100,27 +98,14 @@ def backup_discount(planner, slot, discount):
 
 
 @function
-def movement(state, error, step):
-    """How far w += step · error · s moves wᵀs."""
-    return value_change(step, 0, state, error)
-
-
-@function
-def report(planner, state, error, step):
-    """Tell the backup distribution that w has moved by step · error · s."""
-    moved = movement(state, error, step)
-    on_priority(planner.backups, state, moved, error - moved)
-
-
-@function
-def tell(planner, state, error, moved):
-    """Tell the backup distribution how far a planned update has moved the value of a state."""
+def report_value_change(planner, state, error, moved):
+    """Tell the backup distribution that an update has moved the value of a state."""
     on_priority(planner.backups, state, moved, error - moved)
 
 
 @function
 def plan_backups(agent, rng):
-    """Draw states and back them up, as many as there are planning steps; returns the errors."""
+    """Draw and back up ``planning_steps`` states; returns the errors."""
     planner, errors = agent.planner, 0.0
     for _ in range(planner.planning_steps):
         if planner.control[0] != 0 or not can_draw(planner.backups):
@@ -165,7 +150,7 @@ def _(planner):
 
 
 def pass_on_to_planner(part_type: type) -> None:
-    """Let an agent's planner answer for it where the loop asks it to plan or tells it something."""
+    """Register planning, and delegate the verbs of episodes and storage to the planner."""
 
     @plan.register(part_type)
     def _(agent, rng):
@@ -177,7 +162,7 @@ def pass_on_to_planner(part_type: type) -> None:
 
 
 class NoRollout(NamedTuple):
-    """One-step backups only."""
+    """Placeholder for one-step backups."""
 
     length: int
 
@@ -186,26 +171,26 @@ class RolloutPart(NamedTuple):
     """``length`` backups from every drawn state, itself included; the rest is scratch."""
 
     length: int
-    imagined: Binary | Weighted
-    next_imagined: Binary | Weighted
+    state: Binary | Weighted
+    next_state: Binary | Weighted
 
 
 @roll_out.register(RolloutPart)
 def _(rollout, agent, rng):
-    """Follow the agent's own policy through the model, from the state just backed up."""
-    model, imagined, errors = agent.planner.model, rollout.imagined, 0.0
-    alive = sample_next(model, agent.planner.drawn, act(agent, agent.planner.drawn, rng), imagined)
+    """Follow the agent's policy through the model, from the state that was just backed up."""
+    planner, state, errors = agent.planner, rollout.state, 0.0
+    alive = sample_next(planner.model, planner.drawn, act(agent, planner.drawn, rng), state)
     for _ in range(rollout.length - 1):
-        if alive == 0.0 or agent.planner.control[0] != 0:
+        if alive == 0.0 or planner.control[0] != 0:
             break
-        errors += back_up(agent, imagined, -1, agent.discount, rng)
-        alive = sample_next(model, imagined, act(agent, imagined, rng), rollout.next_imagined)
-        copy(imagined, rollout.next_imagined)
+        errors += back_up(agent, state, -1, agent.discount, rng)
+        alive = sample_next(planner.model, state, act(agent, state, rng), rollout.next_state)
+        copy(state, rollout.next_state)
     return errors
 
 
-def rollout_part(length: int, model: Model, context: BuildContext) -> NoRollout | RolloutPart:
-    """Scratch states of the shape that the model leads to."""
+def build_rollout(length: int, model: Model, context: BuildContext) -> NoRollout | RolloutPart:
+    """Build a rollout with scratch states of the shape that the model predicts."""
     if length == 1:
         return NoRollout(1)
     if model.rolls_out == "states":

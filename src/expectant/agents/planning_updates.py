@@ -23,16 +23,13 @@ __all__ = [
 
 
 class LeviPart(NamedTuple):
-    """w ← w + α δ ∇v̂(s); nothing else is used."""
+    """w ← w + α δ ∇v̂(s), which needs no array."""
 
     correction_step: float
 
 
 class GradientPart(NamedTuple):
-    """LEVI and a correction; ``helper`` (D,) is h, which ``correction_step`` β moves.
-
-    No update overshoots if ``bounded``.
-    """
+    """``helper`` (D,) is h, which ``correction_step`` β moves; ``bounded``: no overshooting."""
 
     helper: np.ndarray
     correction_step: object
@@ -40,7 +37,7 @@ class GradientPart(NamedTuple):
 
 
 class Gtd2Part(NamedTuple):
-    """The gradient alone; as above."""
+    """As GradientPart, for the update of GTD2."""
 
     helper: np.ndarray
     correction_step: object
@@ -56,26 +53,26 @@ def _(update, model, actions, weights, state, discount, step, rate):
 
 @improve.register(GradientPart)
 def _(update, model, actions, weights, state, discount, step, rate):
-    helper, before = update.helper, dot(state, weights)
+    before = dot(state, weights)
     error = gradient_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step, rate,
-        update.bounded,
+        model, state, actions, weights, update.helper, discount, step, update.correction_step,
+        rate, update.bounded,
     )  # fmt: skip
     return error, dot(state, weights) - before
 
 
 @improve.register(Gtd2Part)
 def _(update, model, actions, weights, state, discount, step, rate):
-    helper, before = update.helper, dot(state, weights)
+    before = dot(state, weights)
     error = gtd2_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step, rate,
-        update.bounded,
+        model, state, actions, weights, update.helper, discount, step, update.correction_step,
+        rate, update.bounded,
     )  # fmt: skip
     return error, dot(state, weights) - before
 
 
 class PlanningUpdate(Buildable, abstract=True):
-    """Base of planning updates; ``needs_means`` says that it needs the model's mean next state."""
+    """Base of planning updates; ``needs_means``: it uses the mean next state of the model."""
 
     needs_means: ClassVar[bool] = False
 
@@ -96,7 +93,7 @@ class _Corrected(PlanningUpdate, abstract=True):
     part_type: ClassVar[type]
 
     correction_step: float | StepSize = parameter(
-        step_size(), default=0.01, meaning="step size of the second weights"
+        step_size(), default=0.01, meaning="β, the step size of the weights that estimate δ"
     )
 
     def build(self, context: BuildContext, value_step: float | StepSize) -> object:
@@ -107,13 +104,13 @@ class _Corrected(PlanningUpdate, abstract=True):
 
 
 class Gradient(_Corrected):
-    """LEVI plus a correction along the gradient of the projected error, which keeps it stable."""
+    """LEVI with TDC's correction, which makes it stable: w ← w + α [δ s − γ (hᵀs) s̄]."""
 
     part_type: ClassVar[type] = GradientPart
 
 
 class GTD2(_Corrected):
-    """The gradient of the projected error alone."""
+    """GTD2's gradient of the projected error: w ← w + α (hᵀs) (s − γ s̄)."""
 
     part_type: ClassVar[type] = Gtd2Part
 

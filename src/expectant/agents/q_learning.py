@@ -7,12 +7,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values
-from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
+from expectant.agents.centering import (
+    CenteringPart,
+    build_centering,
+    center_reward,
+    update_average_reward,
+)
 from expectant.agents.paper import INTERPRETATION, Interpretation, build_paper_agent
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.updates import q_learning
-from expectant.core.verbs import breaks_ties_at_random, learn, tick
+from expectant.core.verbs import learn, tick
 from expectant.step_sizes import StepSize, build_step, step_size
 
 
@@ -22,23 +27,19 @@ class QLearningPart(NamedTuple):
     epsilon: float
     discount: float
     centering: CenteringPart
-    shared_ties: bool
+    random_ties: bool
 
 
 act_on_action_values(QLearningPart)
-
-
-@breaks_ties_at_random.register(QLearningPart)
-def _(agent):
-    return agent.shared_ties
 
 
 @learn.register(QLearningPart)
 def _(agent, transition, rng):
     tick(agent.action_step)
     centering, step = agent.centering, agent.action_step
-    error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
-    shift_rate(centering, centering.real, step, transition.action, transition.state, error)
+    taken = center_reward(centering, transition)
+    error = q_learning(agent.weights, taken, agent.discount, step)
+    update_average_reward(centering, centering.real, step, taken.action, taken.state, error)
     return abs(error)
 
 
@@ -63,6 +64,6 @@ class QLearning(Agent):
             build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
-            centering_part(self.centering),
+            build_centering(self.centering, context),
             self.interpretation.ties == "random",
         )

@@ -1,4 +1,4 @@
-"""Q-learning that also plans with action values: right with the true model, invalid with means."""
+"""Planning with action values: sound with a distribution model, invalid with expectations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values
-from expectant.agents.centering import CenteringPart, centered, shift_rate
-from expectant.agents.planner import Planner, absorb, pass_on_to_planner
+from expectant.agents.centering import (
+    CenteringPart,
+    build_centering,
+    center_reward,
+    update_average_reward,
+)
+from expectant.agents.planner import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.backups import NAMED_BACKUPS, PrioritizedPairs
 from expectant.core.config import parameter
@@ -19,7 +24,6 @@ from expectant.core.vectors import dot
 from expectant.core.verbs import (
     back_up,
     backed_up_action_value,
-    breaks_ties_at_random,
     function,
     learn,
     on_action_priority,
@@ -38,22 +42,17 @@ class QPlanningPart(NamedTuple):
     discount: float
     stored_action: bool
     centering: CenteringPart
-    direct: bool
-    shared_ties: bool
+    learn_from_real_steps: bool
+    random_ties: bool
 
 
 pass_on_to_planner(QPlanningPart)
 act_on_action_values(QPlanningPart)
 
 
-@breaks_ties_at_random.register(QPlanningPart)
-def _(agent):
-    return agent.shared_ties
-
-
 @function
-def report_action(agent, state, action, error):
-    """Tell the backup distribution of an update."""
+def report_action_update(agent, state, action, error):
+    """Tell the backup distribution that the value of an action has moved."""
     moved = value_change(agent.action_step, action, state, error)
     backups = agent.planner.backups
     on_action_priority(backups, agent.weights, state, action, moved, error, agent.discount)
@@ -63,15 +62,15 @@ def report_action(agent, state, action, error):
 def _(agent, transition, rng):
     tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
-    taken = centered(centering, transition)
-    if agent.direct:
+    taken = center_reward(centering, transition)
+    if agent.learn_from_real_steps:
         error = q_learning(agent.weights, taken, agent.discount, step)
-        report_action(agent, taken.state, action, error)
+        report_action_update(agent, taken.state, action, error)
     else:
         target = q_target(agent.weights, taken, agent.discount)
         error = target - dot(taken.state, agent.weights[action])
-    shift_rate(centering, centering.real, step, action, taken.state, error)
-    return abs(error) + absorb(agent.planner, transition, rng)
+    update_average_reward(centering, centering.real, step, action, taken.state, error)
+    return abs(error) + learn_model(agent.planner, transition, rng)
 
 
 @back_up.register(QPlanningPart)
@@ -85,8 +84,8 @@ def _(agent, state, slot, discount, rng):
     target = backed_up_action_value(planner.model, state, action, weights, discount)
     centering, step = agent.centering, agent.action_step
     error = move_row(weights, state, target - centering.rate[0], step, action)
-    shift_rate(centering, centering.planned, step, action, state, error)
-    report_action(agent, state, action, error)
+    update_average_reward(centering, centering.planned, step, action, state, error)
+    report_action_update(agent, state, action, error)
     return abs(error)
 
 
@@ -98,10 +97,9 @@ class QPlanning(PlanningAgent):
     be invalid in stochastic environments.
     """
 
-    # action values have an update of their own, and cannot plan with options
+    # action values have their own update and cannot plan with options
     planning_update: ClassVar[str] = "levi"  # type: ignore[misc]
     options: ClassVar[None] = None  # type: ignore[misc]
-    can_plan_values: ClassVar[bool] = False
     backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = {
         **NAMED_BACKUPS,
         "prioritized": lambda capacity: PrioritizedPairs(),
@@ -116,12 +114,12 @@ class QPlanning(PlanningAgent):
     def build(self, context: BuildContext) -> QPlanningPart:
         return QPlanningPart(
             self.action_weights(context),
-            self.planner(context),
+            self.build_planner(context),
             build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
-            self.interpretation.stored_action or self.distribution().draws_actions,
-            self.centering_part(context),
+            self.interpretation.stored_action or self.resolve_backups().draws_actions,
+            build_centering(self.centering, context),
             context.learn_from_real_steps,
             self.interpretation.ties == "random",
         )

@@ -1,8 +1,8 @@
-"""RVI Q-learning: the baseline for average reward, which depends on a reference."""
+"""RVI Q-learning: relative value iteration for average reward."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,19 +10,21 @@ import numpy as np
 from expectant.agents.action_selection import act_on_action_values
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
-from expectant.core.rules import Rule, either, one_of, whole
+from expectant.core.rules import either, list_of, one_of, whole
 from expectant.core.updates import rvi_q_learning
 from expectant.core.vectors import Binary, Weighted, dot, empty_state
 from expectant.core.verbs import encode, function, learn, tick
 from expectant.step_sizes import StepSize, build_step, step_size
 
-PAIR, GREATEST, MEAN = 0, 1, 2
-KINDS = {"max": GREATEST, "mean": MEAN}
+PAIR, MAX, MEAN = range(3)
+REFERENCES = {"max": MAX, "mean": MEAN}
 
 
 class RVIQLearningPart(NamedTuple):
-    """``reference`` is how f(Q) is computed; of one pair, its ``state`` and ``action``; ``size`` is
-    how many features there are (the rows of weights are padded)."""
+    """``reference`` selects f(Q); ``state`` and ``action`` are the reference pair.
+
+    ``size`` is the number of features (rows of weights are padded).
+    """
 
     weights: np.ndarray
     reference: int
@@ -38,7 +40,7 @@ act_on_action_values(RVIQLearningPart)
 
 @function
 def reference_value(agent):
-    """f(Q): the value of one pair, the greatest or the mean of all."""
+    """f(Q): the value of the reference pair, or the maximum or mean of all values."""
     weights, actions = agent.weights, agent.weights.shape[0]
     if agent.reference == PAIR:
         return dot(agent.state, weights[agent.action])
@@ -48,7 +50,7 @@ def reference_value(agent):
             total += weights[action, j]
             if weights[action, j] > best:
                 best = weights[action, j]
-    return best if agent.reference == GREATEST else total / (actions * agent.size)
+    return best if agent.reference == MAX else total / (actions * agent.size)
 
 
 @learn.register(RVIQLearningPart)
@@ -58,21 +60,12 @@ def _(agent, transition, rng):
     return abs(rvi_q_learning(agent.weights, transition, reference, agent.action_step))
 
 
-def _pair(value: object) -> tuple[int, int]:
-    if not isinstance(value, Iterable):
-        raise TypeError
-    pair = tuple(whole(0).convert(item) for item in value)
-    if len(pair) != 2:
-        raise ValueError
-    return pair[0], pair[1]
-
-
 class RVIQLearning(Agent):
     """ε-greedy RVI Q-learning: relative action values for average reward, without a discount.
 
-    The rate is f(Q) of a ``reference``: the value of one pair (state, action), or the "max" or the
-    "mean" of all values, which need one feature per state. A pair whose state is not visited again
-    and again is no reference: values then grow without bound.
+    The average reward is f(Q): the value of a ``reference`` pair (state, action), or the "max" or
+    "mean" of all values, which needs one feature per state. The state of the pair must be visited
+    again and again: otherwise values grow without bound.
     """
 
     discount: ClassVar[float] = 1.0  # type: ignore[misc]  # relative values have none
@@ -81,14 +74,15 @@ class RVIQLearning(Agent):
         step_size(), default=0.3, meaning="step size of the action values"
     )
     reference: str | Sequence[int] = parameter(
-        either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
+        either(one_of(*REFERENCES), list_of(whole(0), "a pair of a state and an action", size=2)),
+        default=(0, 0),
     )
 
     def build(self, context: BuildContext) -> RVIQLearningPart:
         state, action = self._reference(context)
         return RVIQLearningPart(
             self.action_weights(context),
-            KINDS.get(self.reference, PAIR) if isinstance(self.reference, str) else PAIR,
+            REFERENCES.get(self.reference, PAIR) if isinstance(self.reference, str) else PAIR,
             state,
             action,
             context.shape.size,
@@ -97,7 +91,7 @@ class RVIQLearning(Agent):
         )
 
     def _reference(self, context: BuildContext) -> tuple[Binary | Weighted, int]:
-        """The feature vector and the action of the reference pair."""
+        """Return the feature vector and the action of the reference pair."""
         state, states = empty_state(context.shape), context.domain.states
         if isinstance(self.reference, str):
             if context.shape.size != states or context.shape.active != 1 or context.shape.weighted:
@@ -106,16 +100,16 @@ class RVIQLearning(Agent):
                     f"(OneHot), got {context.shape}"
                 )
             return state, 0
-        number, action = self.reference
+        state_index, action = self.reference
         if (
             states is None
             or context.shape.remembers
-            or number >= states
+            or state_index >= states
             or action >= context.actions
         ):
             raise ValueError(
                 f"RVIQLearning: reference must be a state below {states} and an action below "
                 f"{context.actions}, got {self.reference!r}"
             )
-        encode(context.features_part, np.array([number]), -1, state)
+        encode(context.features_part, np.array([state_index]), -1, state)
         return state, action

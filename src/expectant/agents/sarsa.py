@@ -1,4 +1,4 @@
-"""Sarsa and Expected Sarsa: action values of the policy that is followed, also with traces."""
+"""On-policy agents: Sarsa(λ) and Expected Sarsa."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values, epsilon_greedy
-from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
+from expectant.agents.centering import (
+    CenteringPart,
+    build_centering,
+    center_reward,
+    update_average_reward,
+)
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
@@ -27,17 +32,19 @@ from expectant.core.verbs import (
 )
 from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
 
-NONE = -1
+NO_ACTION = -1
 
 
 class SarsaPart(NamedTuple):
-    """``traces`` (A, D), none without λ; ``ahead`` (1,) is the action chosen ahead of time (−1:
-    none); ``expected`` (1,) is what its value was before the last update. Traces are shortened so
-    that no update overshoots if ``bounded``."""
+    """``traces`` (A, D) are z, empty if λ = 0.
+
+    ``next_action`` (1,) is the action already chosen for the next state, −1 if none; ``expected``
+    (1,) is the value it had before the last update. ``bounded``: shorten z where it overshoots.
+    """
 
     weights: np.ndarray
     traces: np.ndarray
-    ahead: np.ndarray
+    next_action: np.ndarray
     expected: np.ndarray
     action_step: object
     epsilon: float
@@ -55,8 +62,8 @@ def _(agent, state, action):
 
 @function
 def forget_episode(agent):
-    """Nothing of an episode may reach into the next one."""
-    agent.ahead[0] = NONE
+    """Clear the traces and the action chosen in advance."""
+    agent.next_action[0] = NO_ACTION
     agent.expected[0] = 0.0
     for action in range(agent.traces.shape[0]):
         for j in range(agent.traces.shape[1]):
@@ -70,56 +77,55 @@ def _(agent, state, rng):
 
 @on_truncation.register(SarsaPart)
 def _(agent, state, rng):
-    """The last transition was learned from, towards an action that will not be taken."""
     forget_episode(agent)
 
 
 @act.register(SarsaPart)
 def _(agent, state, rng):
-    chosen = agent.ahead[0]
-    if chosen == NONE:
+    chosen = agent.next_action[0]
+    if chosen == NO_ACTION:
         return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
-    agent.ahead[0] = NONE
+    agent.next_action[0] = NO_ACTION
     return chosen
 
 
 @learn.register(SarsaPart)
 def _(agent, transition, rng):
-    """The next action is chosen first, by the values as they were."""
+    """Choose the next action before the update, then learn towards its value."""
     tick(agent.action_step)
-    following = 0
+    next_action = 0
     if transition.alive > 0.0:
         actions = agent.weights.shape[0]
-        following = epsilon_greedy(agent, transition.next_state, actions, agent.epsilon, rng)
-        agent.ahead[0] = following
-    taken = centered(agent.centering, transition)
-    error = learned(agent, taken, following)
-    step, share = agent.action_step, agent.centering.real
-    shift_rate(agent.centering, share, step, taken.action, taken.state, error)
+        next_action = epsilon_greedy(agent, transition.next_state, actions, agent.epsilon, rng)
+        agent.next_action[0] = next_action
+    taken = center_reward(agent.centering, transition)
+    error = update_action_values(agent, taken, next_action)
+    centering, step = agent.centering, agent.action_step
+    update_average_reward(centering, centering.real, step, taken.action, taken.state, error)
     return abs(error)
 
 
 @function
-def learned(agent, transition, following):
-    """One update towards the next action; returns its error."""
+def update_action_values(agent, transition, next_action):
+    """Sarsa, Sarsa(λ) or true online Sarsa(λ); returns δ."""
     weights, traces, trace = agent.weights, agent.traces, agent.trace
     state, discount, bounded = transition.state, agent.discount, agent.bounded
     if trace == 0.0:
-        return sarsa(weights, transition, following, discount, agent.action_step)
+        return sarsa(weights, transition, next_action, discount, agent.action_step)
     adapt(agent.action_step, transition.action, state, 0.0)
     step = mean_rate(agent.action_step, transition.action, state)
     if agent.dutch:
         return true_online_sarsa(
-            weights, traces, agent.expected, transition, following, discount, trace, step, bounded
+            weights, traces, agent.expected, transition, next_action, discount, trace, step, bounded
         )
-    return sarsa_lambda(weights, traces, transition, following, discount, trace, step, bounded)
+    return sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded)
 
 
 class Sarsa(Agent):
     """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
 
-    ``traces`` are "dutch", which makes it true online Sarsa(λ), or "accumulating". Without λ both
-    are one-step Sarsa. A bounded step size shortens traces where an update would overshoot.
+    With λ = 0 it is one-step Sarsa. A bounded step size shortens traces where an update would
+    overshoot.
     """
 
     action_step: float | StepSize = parameter(
@@ -144,7 +150,7 @@ class Sarsa(Agent):
         return SarsaPart(
             self.action_weights(context),
             zeros((context.actions, context.width if self.trace > 0.0 else 0)),
-            np.full(1, NONE, np.int64),
+            np.full(1, NO_ACTION, np.int64),
             np.zeros(1),
             build_step(self.action_step, context, context.actions),
             self.epsilon,
@@ -152,7 +158,7 @@ class Sarsa(Agent):
             self.trace,
             self.traces == "dutch",
             getattr(as_step_size(self.action_step), "bounded", True),
-            centering_part(self.centering),
+            build_centering(self.centering, context),
         )
 
 
@@ -171,9 +177,9 @@ act_on_action_values(ExpectedSarsaPart)
 def _(agent, transition, rng):
     tick(agent.action_step)
     centering, step = agent.centering, agent.action_step
-    taken = centered(centering, transition)
+    taken = center_reward(centering, transition)
     error = expected_sarsa(agent.weights, taken, agent.epsilon, agent.discount, step)
-    shift_rate(centering, centering.real, step, taken.action, taken.state, error)
+    update_average_reward(centering, centering.real, step, taken.action, taken.state, error)
     return abs(error)
 
 
@@ -190,5 +196,5 @@ class ExpectedSarsa(Agent):
             build_step(self.action_step, context, context.actions),
             self.epsilon,
             self.discount,
-            centering_part(self.centering),
+            build_centering(self.centering, context),
         )

@@ -1,4 +1,4 @@
-"""Agents around other agents: learn first and plan later, or learn values by planning alone."""
+"""Wrappers around agents: learn first and plan later, or learn values by planning alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.core.config import parameter, suggest_parameter
+from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
@@ -29,7 +29,7 @@ from expectant.core.verbs import (
 
 
 class FreezeAfterPart(NamedTuple):
-    """``taken`` (1,) counts the real steps; up to ``steps`` of them the ``agent`` learns."""
+    """``taken`` (1,) counts real steps; the ``agent`` learns from the first ``steps`` of them."""
 
     agent: object
     steps: int
@@ -65,37 +65,25 @@ def _(frozen, rng):
     return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
 
 
-def _settable(agent: object) -> list[str]:
-    """Return the names that ``replace`` of an agent takes, those of agents inside included."""
-    names = [f.name for f in dataclasses.fields(agent)] if dataclasses.is_dataclass(agent) else []
-    return names + (_settable(agent.agent) if isinstance(agent, AgentWrapper) else [])
-
-
 class AgentWrapper(Agent, abstract=True):
-    """Base of agents around an ``agent``, whose parameters they answer for."""
+    """Base of agents that wrap an ``agent`` and share its parameters."""
 
-    agent: Agent = parameter(instance_of(Agent, "an agent"), meaning="the agent inside")
+    agent: Agent = parameter(instance_of(Agent, "an agent"), meaning="the inner agent")
     epsilon: ClassVar[Any] = property(lambda self: self.agent.epsilon)  # type: ignore[misc]
     discount: ClassVar[Any] = property(lambda self: self.agent.discount)  # type: ignore[misc]
     initial_value: ClassVar[Any] = property(lambda self: self.agent.initial_value)  # type: ignore[misc]
     centering: ClassVar[Any] = property(lambda self: self.agent.centering)  # type: ignore[misc]
 
     def replace(self, **changes: Any) -> Self:
-        """Return the same agent with parameters changed, its own or those of the one inside."""
-        own = [field.name for field in dataclasses.fields(self)]
+        """Return the same agent with parameters changed, its own or those of the inner agent."""
         agent = changes.pop("agent", self.agent)
-        inner = {name: changes.pop(name) for name in list(changes) if name not in own}
-        known = _settable(agent)
-        for name, given in inner.items():
-            if name not in known:
-                raise ValueError(
-                    f"{type(self).__name__}: unknown parameter {name}={given!r}"
-                    + suggest_parameter(name, [*own, *known])
-                )
+        own = {field.name for field in dataclasses.fields(self)}
+        inner = {
+            name: changes.pop(name)
+            for name in set(changes) - own
+            if hasattr(agent, name) or hasattr(unwrapped_agent(agent), name)
+        }
         return super().replace(agent=agent.replace(**inner) if inner else agent, **changes)
-
-    def augmented_actions(self, context: BuildContext) -> BuildContext:
-        return self.agent.augmented_actions(context)
 
     def build(self, context: BuildContext) -> object:
         return self.build_agent(context)

@@ -99,13 +99,13 @@ def _agents_for(component: Buildable, checks: _Check) -> Iterator[Agent]:
     elif isinstance(component, Backups):
         stored = Interpretation(replayed_fits=1, stored_termination=component.stores_transitions)
         yield Lookahead.paper(0.05, backups=component, planning_steps=2, interpretation=stored)
-    elif isinstance(component, Option) and component.only_action < 0:
+    elif isinstance(component, Option):
         options = OptionSet((component,), acting="committed")
         yield Lookahead.paper(0.05, options=options, planning_steps=2, epsilon=0.3, discount=0.9)
     else:
         raise ValueError(
             "check: component must be a domain, features, a model, a backup distribution, an "
-            f"agent, or an option that is more than one action, got {component!r}"
+            f"agent, or an option, got {component!r}"
         )
 
 

@@ -416,11 +416,6 @@ class Option(Buildable, abstract=True):
         """True if its policy is learned from transitions."""
         return False
 
-    @property
-    def only_action(self) -> int:
-        """The action of a one-step option that takes the same one everywhere; else −1."""
-        return -1
-
     @classmethod
     def build_together(cls, options: Sequence[Self], context: BuildContext) -> object:
         """Build one part for several options of this class; None: each has its own."""
@@ -448,13 +443,13 @@ class Agent(Buildable, abstract=True):
         number(),
         default=0.0,
         kw_only=True,
-        meaning="initial value of every state and action; a high one makes the agent explore",
+        meaning="initial value of states and actions; a high one encourages exploration",
     )
     centering: float = parameter(
         at_least(0),
         default=0.0,
         kw_only=True,
-        meaning="η, the step size of the average reward relative to that of the values; 0: off",
+        meaning="η, step size of the average reward relative to the values' (0: off)",
     )
 
     def build(self, context: BuildContext) -> object:
@@ -471,10 +466,6 @@ class Agent(Buildable, abstract=True):
         return np.repeat(self.state_weights(context)[None], context.actions, axis=0)
 
     # optional
-
-    def augmented_actions(self, context: BuildContext) -> BuildContext:
-        """Return the context in which options count as further actions."""
-        return context
 
     def build_agent(self, context: BuildContext) -> object:
         """Build the part of a run: the agent's own, or one around it that executes options."""

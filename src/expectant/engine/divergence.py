@@ -36,7 +36,7 @@ def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
 
 def update_of(agent: Any) -> str:
     """The name of an agent's planning update; empty for agents without state values."""
-    return agent.update().kind if getattr(agent, "can_plan_values", False) else ""
+    return agent.resolve_update().kind if "planning_update" in vars(agent) else ""
 
 
 def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:

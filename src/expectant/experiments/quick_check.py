@@ -212,7 +212,7 @@ def suggest_agent(agent: Agent, trial: Any) -> Agent:
         step, (factor, *ends) = getattr(agent, name), FACTORS[name == "model_step"]
         by = float(f"{trial.suggest_float(factor, *ends, log=True):.2g}")
         largest = math.inf if name == "policy_step" else 1.0
-        scaled = step.scaled(by) if isinstance(step, StepSize) else min(step * by, largest)
+        scaled = step.scale(by) if isinstance(step, StepSize) else min(step * by, largest)
         changes[name] = float(f"{scaled:.3g}") if isinstance(scaled, float) else scaled
     return agent.replace(**changes)
 

@@ -31,7 +31,7 @@ from expectant.models.expectation import (
     predict,
     row_of,
 )
-from expectant.step_sizes import StepSize, step_size, without_adapting
+from expectant.step_sizes import StepSize, as_shared_step, step_size
 
 
 class EpisodicPart(NamedTuple):
@@ -107,7 +107,7 @@ class EpisodicExpectation(Model):
     step: float | StepSize = parameter(step_size(), default=0.1)
 
     def build(self, context: BuildContext) -> EpisodicPart:
-        model = LinearExpectation(without_adapting(self.step)).build(context)
+        model = LinearExpectation(as_shared_step(self.step)).build(context)
         return EpisodicPart(model, np.zeros_like(model.rewards))
 
 

@@ -53,8 +53,8 @@ from expectant.models.sparse_columns import (
     with_links,
     with_traces,
 )
-from expectant.step_sizes import StepSize, adapts, as_step_size, step_size
-from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
+from expectant.step_sizes import StepSize, as_step_size, step_size
+from expectant.step_sizes.adaptive import AdaptiveListsPart, adapt_rate, bound_rates
 
 
 class SparsePart(NamedTuple):
@@ -147,11 +147,11 @@ def _(step, columns, action, state, reward_error):
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
         slope = reward_error * rewards[action, j] + dot_traces(columns, action, j)
-        learn_rate(step, action, j, x, x * slope)
-    settle_rates(step, action, state)
+        adapt_rate(step, action, j, x, x * slope)
+    bound_rates(step, action, state)
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
-        used = step.rates[action, j] * step.shrunk[0]
+        used = step.rates[action, j] * step.scale[0]
         decay = max(1.0 - used * x * x, 0.0)
         rewards[action, j] = rewards[action, j] * decay + used * reward_error * x
         update_traces(columns, action, j, decay, used * x)
@@ -255,7 +255,7 @@ class SparseExpectation(Model):
         columns = empty_columns(context.actions, size, min(self.capacity, size))
         return SparsePart(
             initial_rewards(self, context),
-            with_traces(columns) if adapts(self.step) else columns,
-            as_step_size(self.step).build_listed(context),
+            with_traces(columns) if as_step_size(self.step).adapts else columns,
+            as_step_size(self.step).build_sparse(context),
             self.threshold,
         )

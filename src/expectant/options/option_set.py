@@ -1,7 +1,7 @@
-"""The options of an agent, how their models are had and how they are followed.
+"""The options of an agent: how their models are learned and how they are followed.
 
-To planning a choice is an action or an option: choices below A are the actions, those from A on
-the options. So a model of both is one model, and agents plan with it as with any other.
+Planning sees A actions and n options as A + n choices: those below A are actions. A model of all
+choices is one model, and agents plan with it as with any other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import Buildable, BuildContext, Model, Option
-from expectant.core.rules import Rule, at_least, between, flag, one_of
+from expectant.core.rules import Rule, at_least, between, flag, instance_of, list_of, one_of
 from expectant.core.verbs import (
     add_expected,
     backed_up_value,
@@ -32,30 +32,30 @@ from expectant.core.verbs import (
     stop_of,
     unwrapped,
 )
-from expectant.options.models import exact_models, learned_models
+from expectant.options.models import build_exact_models, build_learned_models
 
 
 class SeveralOptionsPart(NamedTuple):
-    """``first`` has the options below ``held``, ``rest`` those from there on."""
+    """``first`` has the options below ``split``, ``rest`` those from there on."""
 
     first: object
-    held: int
+    split: int
     rest: object
 
 
 @policy_of.register(SeveralOptionsPart)
 def _(options, number, state, probabilities):
-    if number < options.held:
+    if number < options.split:
         policy_of(options.first, number, state, probabilities)
     else:
-        policy_of(options.rest, number - options.held, state, probabilities)
+        policy_of(options.rest, number - options.split, state, probabilities)
 
 
 @stop_of.register(SeveralOptionsPart)
 def _(options, number, state):
-    if number < options.held:
+    if number < options.split:
         return stop_of(options.first, number, state)
-    return stop_of(options.rest, number - options.held, state)
+    return stop_of(options.rest, number - options.split, state)
 
 
 @learn_options.register(SeveralOptionsPart)
@@ -71,25 +71,25 @@ def _(options, state, rng):
 
 
 def build_options(options: Sequence[Option], context: BuildContext) -> object:
-    """One part for all, in their order; neighbours of one kind share their arrays."""
-    built: list[tuple[int, object]] = []
+    """Build one part for all options in order; neighbours of one class share their arrays."""
+    parts: list[tuple[int, object]] = []
     for _, group in groupby(options, type):
-        found = list(group)
-        together = found[0].build_together(found, context)
-        if together is None:
-            built += [(1, option.build(context)) for option in found]
+        same_class = list(group)
+        shared = same_class[0].build_together(same_class, context)
+        if shared is None:
+            parts += [(1, option.build(context)) for option in same_class]
         else:
-            built.append((len(found), together))
-    (_, joined), *before = reversed(built)
-    for count, part in before:
+            parts.append((len(same_class), shared))
+    (_, joined), *others = reversed(parts)
+    for count, part in others:
         joined = SeveralOptionsPart(part, count, joined)
     return joined
 
 
 class ChoicesPart(NamedTuple):
-    """A ``model`` of the ``actions``, the ``extended`` models of the ``options``, and these.
+    """A ``model`` of the ``actions``, and the ``extended`` models of the ``options``.
 
-    ``discount`` is the one that is inside the models of options, ``rate`` (1,) the agent's R̄.
+    ``discount`` is γ as contained in the models of options, ``rate`` (1,) the agent's R̄.
     """
 
     model: object
@@ -105,23 +105,23 @@ delegate(ChoicesPart, "model", fit, next_predecessor, predecessor, on_truncation
 
 @backed_up_value.register(ChoicesPart)
 def _(choices, state, action, weights, discount):
-    """b(s, a, w) of an action; of an option b_oᵀ s + wᵀ F_o s, whose discount is inside.
+    """b(s, a, w) of an action; b_oᵀ s + wᵀ F_o s of an option, which contains the discount.
 
-    Who asks takes R̄ off once, as for an action; an option costs it at every step, so what is
-    missing of R̄ · duration is taken off here (Wan, Naik & Sutton 2021).
+    The caller subtracts R̄ once, as for an action. An option pays it at every step, so the rest of
+    R̄ · duration is subtracted here (Wan, Naik & Sutton 2021).
     """
     if action < choices.actions:
         return backed_up_value(choices.model, state, action, weights, discount)
-    which = action - choices.actions
-    worth = backed_up_value(choices.extended, state, which, weights, 1.0)
+    option = action - choices.actions
+    total = backed_up_value(choices.extended, state, option, weights, 1.0)
     if choices.rate[0] != 0.0:
-        worth -= choices.rate[0] * (duration(choices.extended, state, which) - 1.0)
-    return worth
+        total -= choices.rate[0] * (duration(choices.extended, state, option) - 1.0)
+    return total
 
 
 @add_expected.register(ChoicesPart)
 def _(choices, state, action, weights, amount):
-    """Who asks has multiplied by γ, as for an action; an option's next state has it already."""
+    """Undo the γ in ``amount`` for options, whose next state contains it already."""
     if action < choices.actions:
         add_expected(choices.model, state, action, weights, amount)
     elif choices.discount > 0.0:
@@ -155,26 +155,20 @@ def _(choices, state, rng):
     begin(choices.options, state, rng)
 
 
-def _options(value: object) -> tuple[Option, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise TypeError
-    if not all(isinstance(item, Option) for item in value):
-        raise ValueError
-    return tuple(value)
+OPTIONS = list_of(instance_of(Option, "an option"), "a list of options")
 
 
 class OptionSet(Buildable):
-    """Options for an agent to plan and act with, beside its actions.
+    """Options to plan and act with, in addition to the actions.
 
-    ``models`` says how their models are had: "learned" by linear off-policy learning from the
-    agent's own steps, with a total step size ``step`` and traces of decay λ = ``trace``;
-    "universal" learns which states an option goes through, and rewards apart; "exact" computes them
-    for given options on a finite MDP. ``acting`` says how: the agent chooses "anew" at every step,
-    is "committed" to an option until it stops, or takes "actions" only and plans with options.
-    ``bounded`` shortens an update that would overshoot, as large ratios of probabilities make it.
+    ``models``: "learned" are linear and learned off-policy from the agent's steps, with a total
+    step size ``step`` and traces of decay ``trace``; "universal" ones learn the states visited
+    separately from their rewards; "exact" ones are computed for given options of a finite MDP.
+    ``acting``: the agent chooses "anew" at every step, is "committed" to an option until it stops,
+    or takes "actions" only and uses options for planning.
     """
 
-    options: Sequence[Option] = parameter(Rule("a list of options", _options))
+    options: Sequence[Option] = parameter(OPTIONS)
     models: str = parameter(
         one_of("learned", "universal", "exact"), default="learned", kw_only=True
     )
@@ -184,42 +178,32 @@ class OptionSet(Buildable):
     acting: str = parameter(one_of("anew", "committed", "actions"), default="anew", kw_only=True)
 
     def validate(self) -> None:
+        learned = [option for option in self.options if option.learns]
+        if self.models == "exact" and learned:
+            raise ValueError(
+                f"OptionSet: models='exact' needs options that are given, got {learned[0]!r}, "
+                "which is learned"
+            )
+
+    def build_around(self, model: Model, context: BuildContext) -> ChoicesPart:
+        """Build a model of actions and options; ``context.actions`` counts both."""
+        context = dataclasses.replace(context, actions=context.domain.actions)
+        options, count = build_options(self.options, context), len(self.options)
         if self.models == "exact":
-            for found in self.options:
-                if found.learns:
-                    raise ValueError(
-                        "OptionSet: models='exact' needs options that are given, got "
-                        f"{found!r}, which is learned"
-                    )
-
-    @property
-    def extended(self) -> tuple[Option, ...]:
-        """The options that are not just an action, which the agent has already."""
-        return tuple(found for found in self.options if found.only_action < 0)
-
-    def at(self, context: BuildContext) -> BuildContext:
-        """The site of the actions' own model."""
-        return dataclasses.replace(context, actions=context.domain.actions)
-
-    def build_around(self, model: Model, context: BuildContext, discount: float) -> ChoicesPart:
-        """A model of actions and options; ``site`` counts options as actions."""
-        own, count = self.at(context), len(self.extended)
-        options = build_options(self.extended, own)
-        if self.models == "exact":
-            extended: object = exact_models(options, count, own, discount)
+            extended: object = build_exact_models(options, count, context)
         else:
-            step = self.step / context.shape.active
-            extended = learned_models(
-                count, context.shape.size, context.width, own.actions, step, self.trace,
-                self.bounded, universal=self.models == "universal",
-            )  # fmt: skip
-        return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
+            step, universal = self.step / context.shape.active, self.models == "universal"
+            extended = build_learned_models(
+                count, context, step, self.trace, self.bounded, universal=universal
+            )
+        actions, discount = context.actions, context.discount
+        return ChoicesPart(model.build(context), extended, options, actions, discount, np.zeros(1))
 
 
 def _option_set(value: object) -> OptionSet | None:
     if value is None or isinstance(value, OptionSet):
         return value
-    return OptionSet(_options(value))
+    return OptionSet(OPTIONS.convert(value))
 
 
 OPTION_SET = Rule("a list of options, an OptionSet, or None", _option_set)

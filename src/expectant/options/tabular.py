@@ -1,10 +1,10 @@
-"""Options that are given: an action as an option, and tables of what to do and where to stop."""
+"""Given options: tables of policies and stop probabilities, or the optimum of a finite MDP."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def _(options, number, state):
     return options.stops[number, state.state_index[0]]
 
 
-def _chances(value: object) -> np.ndarray:
+def _probabilities(value: object) -> np.ndarray:
     array = np.array(value, float)
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise ValueError
@@ -42,18 +42,18 @@ def _chances(value: object) -> np.ndarray:
 
 
 def _policy(value: object) -> tuple[int, ...] | tuple[tuple[float, ...], ...]:
-    """Actions (S,) or probabilities (S, A), as plain numbers."""
-    given = np.array(value)
-    if given.ndim == 1 and given.dtype.kind in "iu" and given.size and given.min() >= 0:
-        return tuple(given.tolist())
-    rows = _chances(value)
+    """Actions (S,) or probabilities (S, A), as tuples."""
+    actions = np.array(value)
+    if actions.ndim == 1 and actions.dtype.kind in "iu" and actions.size and actions.min() >= 0:
+        return tuple(actions.tolist())
+    rows = _probabilities(value)
     if rows.ndim != 2 or not rows.size or not (np.abs(rows.sum(axis=1) - 1.0) <= 1e-9).all():
         raise ValueError
     return tuple(map(tuple, rows.tolist()))
 
 
 def _stops(value: object) -> tuple[float, ...]:
-    stops = _chances(value)
+    stops = _probabilities(value)
     if stops.ndim != 1 or not stops.size:
         raise ValueError
     return tuple(stops.tolist())
@@ -66,8 +66,8 @@ STOPS = Rule("a probability for every state", _stops)
 class TableOption(Option):
     """An option given by tables, for a domain with numbered states.
 
-    ``policy`` is an action for every state (S,), or probabilities (S, A); ``stop`` (S,) is the
-    probability of stopping in a state that it has arrived in.
+    ``policy`` is an action for every state (S,), or probabilities (S, A); ``stop`` (S,) is β, the
+    probability of stopping on arrival in a state.
     """
 
     policy: Sequence[int] | Sequence[Sequence[float]] | np.ndarray = parameter(POLICY)
@@ -80,20 +80,12 @@ class TableOption(Option):
                 f"and {len(self.stop)}"
             )
 
-    @property
-    def only_action(self) -> int:
-        first: Any = self.policy[0]
-        alike = all(entry == first for entry in self.policy) and all(x == 1.0 for x in self.stop)
-        if not alike or (isinstance(first, tuple) and max(first) < 1.0):
-            return -1
-        return first.index(1.0) if isinstance(first, tuple) else first
-
     def table(self, actions: int) -> np.ndarray:
         """The policy as probabilities (S, A)."""
-        given = np.array(self.policy)
-        if given.ndim == 2:
-            return given
-        return np.eye(max(actions, int(given.max()) + 1))[given]
+        policy = np.array(self.policy)
+        if policy.ndim == 2:
+            return policy
+        return np.eye(max(actions, int(policy.max()) + 1))[policy]
 
     @classmethod
     def build_together(
@@ -105,45 +97,29 @@ class TableOption(Option):
                 "TableOption: needs a domain that numbers its states (verb 'state_index'), "
                 f"{type(context.domain).__name__} does not; write an option that looks at features"
             )
-        for position, found in enumerate(options):
-            shape = found.table(context.actions).shape
+        tables = [option.table(context.actions) for option in options]
+        for position, table in enumerate(tables):
+            shape = table.shape
             if shape != (states, context.actions):
                 raise ValueError(
                     f"TableOption: policy of option {position} must be for {states} states and "
                     f"{context.actions} actions, got {shape}"
                 )
         return TableOptionsPart(
-            np.stack([found.table(context.actions) for found in options]),
-            np.array([found.stop for found in options]),
+            np.stack(tables),
+            np.array([option.stop for option in options]),
         )
 
     def build(self, context: BuildContext) -> TableOptionsPart:
         return self.build_together([self], context)
 
 
-class OneStep(Option):
-    """An action as an option: it takes that action everywhere and stops at once.
-
-    It adds nothing to the action itself, whose model it shares: an agent with such options alone
-    is the agent without any.
-    """
-
-    action: int = parameter(whole(0), meaning="the action that it is")
-
-    @property
-    def only_action(self) -> int:
-        return self.action
-
-    def build(self, context: BuildContext) -> TableOptionsPart:
-        states = require_states(context.domain, "OneStep")
-        return TableOption((self.action,) * states, (1.0,) * states).build(context)
-
-
 class BestOption(Option):
-    """The best option for attaining a state of a finite MDP, computed exactly.
+    """The optimal option for reaching a state of a finite MDP.
 
-    It maximises rewards on the way and the ``bonus`` where it stops, in the ``state`` only, or
-    ``anywhere`` (for nothing); ``rewarded=False`` leaves the rewards out, which is a shortest path.
+    It maximises the rewards on the way plus the ``bonus`` for stopping in the ``state``; with
+    ``anywhere`` it may also stop elsewhere, for nothing. ``rewarded=False`` ignores the rewards,
+    which makes it a shortest path.
     """
 
     state: int = parameter(whole(0), meaning="number of the state to attain")
@@ -159,23 +135,22 @@ class BestOption(Option):
             raise ValueError(
                 f"BestOption: state={self.state} must be one of a finite MDP, got {domain!r}"
             )
-        worth = self.bonus * (np.arange(mdp.states) == self.state)
-        where = None if self.anywhere else worth != 0.0
-        found = solve_subtask(domain, worth, self.discount, where=where, rewarded=self.rewarded)
-        return TableOption(found.policy, found.stop)
+        bonuses = self.bonus * (np.arange(mdp.states) == self.state)
+        where = None if self.anywhere else bonuses != 0.0
+        best = solve_subtask(domain, bonuses, self.discount, where=where, rewarded=self.rewarded)
+        return TableOption(best.policy, best.stop)
 
     @classmethod
     def build_together(
         cls, options: Sequence[BestOption], context: BuildContext
     ) -> TableOptionsPart:
-        return TableOption.build_together(
-            [_solved(each, context.domain) for each in options], context
-        )
+        tables = [_solve(option, context.domain) for option in options]
+        return TableOption.build_together(tables, context)
 
     def build(self, context: BuildContext) -> TableOptionsPart:
         return self.build_together([self], context)
 
 
-@lru_cache  # every run asks
-def _solved(best: BestOption, domain: Domain) -> TableOption:
-    return best.table(domain)
+@lru_cache  # called in every run
+def _solve(option: BestOption, domain: Domain) -> TableOption:
+    return option.table(domain)

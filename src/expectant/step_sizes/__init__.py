@@ -1,8 +1,7 @@
-"""Step sizes: a number, a number that never overshoots, or one per weight that adapts by itself.
+"""Step sizes: fixed, decaying, or one per weight that adapts (IDBD, Autostep).
 
-An update is w_i += α_i δ x_i. What gives the α_i answers two verbs: ``adapt`` is told of the error
-before the weights move, ``rate`` says what to use. A number does the first by doing nothing and
-the second by being itself. Descriptions here build parts with arrays; everything costs O(k).
+An update is w_i += α_i δ x_i. The verb ``adapt`` is called with the error before the weights move,
+``rate`` returns α_i. Every step size costs O(k) per update.
 """
 
 from expectant.step_sizes.adaptive import IDBD, Autostep, effective_step
@@ -10,11 +9,10 @@ from expectant.step_sizes.step_size import (
     Decaying,
     Fixed,
     StepSize,
-    adapts,
+    as_shared_step,
     as_step_size,
     build_step,
     step_size,
-    without_adapting,
 )
 
 __all__ = [
@@ -23,10 +21,9 @@ __all__ = [
     "Decaying",
     "Fixed",
     "StepSize",
-    "adapts",
+    "as_shared_step",
     "as_step_size",
     "build_step",
     "effective_step",
     "step_size",
-    "without_adapting",
 ]

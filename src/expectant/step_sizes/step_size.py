@@ -1,9 +1,9 @@
 """Step sizes that all weights share: fixed or decaying.
 
-A step size says what it is per: ``per="total"`` shares it out among the k active features, so that
-a step of 1 removes the whole error of a binary state; ``per="feature"`` is the α of the printed
-updates. A ``bounded`` one never overshoots: it is scaled down where α sᵀs would exceed one. A plain
-number, wherever a step size is taken, means ``Fixed(number)``: total and bounded.
+With ``per="total"`` a step size is divided by the k active features, so that a step of 1 removes
+the whole error of a binary state; ``per="feature"`` is the α of the printed updates. A ``bounded``
+step size never overshoots: it is 1 / sᵀs where α sᵀs would exceed 1. A plain number means
+``Fixed(number)`` wherever a step size is taken: total and bounded.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ PER = one_of("total", "feature")
 
 
 class StepSize(Buildable, abstract=True):
-    """Base of step sizes; ``adapts`` says that every weight has one of its own."""
+    """Base of step sizes; ``adapts``: every weight has its own."""
 
     adapts: ClassVar[bool] = True
     per: str
 
-    def scaled(self, factor: float) -> Self:
-        """Return the same step size, starting at a multiple of its size."""
+    def scale(self, factor: float) -> Self:
+        """Return the same step size with its initial value multiplied by a factor."""
         raise NotImplementedError
 
     def share(self, context: BuildContext) -> float:
-        """The share of one active feature."""
+        """The factor that turns the step size into one per active feature."""
         return 1.0 / context.shape.active if self.per == "total" else 1.0
 
     def build(self, context: BuildContext, rows: int) -> object:
-        """Build what moves ``rows`` rows of weights."""
+        """Build the part for ``rows`` rows of weights."""
         raise NotImplementedError
 
     def build_columns(self, context: BuildContext) -> object:
-        """Build what moves the columns of a linear model."""
+        """Build the part for the columns of a linear model."""
         return self.build(context, context.actions)
 
-    def build_listed(self, context: BuildContext) -> object:
-        """Build what moves the columns of a sparse model."""
+    def build_sparse(self, context: BuildContext) -> object:
+        """Build the part for the columns of a sparse model."""
         return self.build_columns(context)
 
 
@@ -97,51 +97,51 @@ def _(step):
     pass
 
 
-def move_by_present(part_type: type) -> None:
-    """Let a part's ``present`` (1,) be the step of all weights alike."""
+def use_current_step(part_type: type) -> None:
+    """Register the ``current`` (1,) step of a part as the step size of all weights."""
 
     @rate.register(part_type)
     def _(step, row, state, n):
-        return step.present[0]
+        return step.current[0]
 
     @mean_rate.register(part_type)
     def _(step, row, state):
-        return step.present[0]
+        return step.current[0]
 
     @value_change.register(part_type)
     def _(step, row, state, error):
-        return step.present[0] * error * squared_length(state)
+        return step.current[0] * error * squared_length(state)
 
 
 class BoundedPart(NamedTuple):
-    """A number, scaled down where α sᵀs would be more than one; ``present`` (1,) is in use."""
+    """``step`` is α; ``current`` (1,) is min(α, 1 / sᵀs) of the last update."""
 
     step: float
-    present: np.ndarray
+    current: np.ndarray
 
 
-move_by_present(BoundedPart)
+use_current_step(BoundedPart)
 
 
 @function
-def hold(bounded, state):
-    """Note the largest step that does not overshoot at this state."""
+def bound_step(bounded, state):
+    """min(α, 1 / sᵀs)."""
     total = bounded.step * squared_length(state)
-    bounded.present[0] = bounded.step / total if total > 1.0 else bounded.step
+    bounded.current[0] = bounded.step / total if total > 1.0 else bounded.step
 
 
 @adapt.register(BoundedPart)
 def _(step, row, state, error):
-    hold(step, state)
+    bound_step(step, state)
 
 
 @adapt_columns.register(BoundedPart)
 def _(step, action, state, surprise, errors):
-    hold(step, state)
+    bound_step(step, state)
 
 
 class Fixed(StepSize):
-    """A step size that stays the same: α, or 1 / sᵀs where that is less if ``bounded``."""
+    """A constant step size α; if ``bounded``, at most 1 / sᵀs."""
 
     adapts: ClassVar[bool] = False
 
@@ -149,11 +149,11 @@ class Fixed(StepSize):
     per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
-    def scaled(self, factor: float) -> Self:
+    def scale(self, factor: float) -> Self:
         return self.replace(step=self.step * factor)
 
     def per_feature(self, context: BuildContext) -> float:
-        """The step that the update multiplies a feature with."""
+        """The step size per active feature."""
         return self.step / context.shape.active if self.per == "total" else self.step
 
     def build(self, context: BuildContext, rows: int) -> BoundedPart | float:
@@ -162,9 +162,9 @@ class Fixed(StepSize):
 
 
 class DecayingPart(NamedTuple):
-    """α_t = ``initial`` (N₀ + 1) / (N₀ + t^p), N₀ being the ``offset`` and p the ``power``.
+    """α_t = ``initial`` (N₀ + 1) / (N₀ + t^p) with N₀ the ``offset`` and p the ``power``.
 
-    ``clock`` (1,) is t; ``present`` (1,) is in use: α_t, or what does not overshoot if ``bounded``.
+    ``clock`` (1,) is t; ``current`` (1,) is α_t, at most 1 / sᵀs if ``bounded``.
     """
 
     initial: float
@@ -172,19 +172,19 @@ class DecayingPart(NamedTuple):
     power: float
     bounded: bool
     clock: np.ndarray
-    present: np.ndarray
+    current: np.ndarray
 
 
-move_by_present(DecayingPart)
+use_current_step(DecayingPart)
 
 
 @function
-def settle_decaying(step, state):
-    """The step for an update at a state."""
+def decay_step(step, state):
+    """α_t, at most 1 / sᵀs if bounded."""
     t = max(step.clock[0], 1)
-    present = step.initial * (step.offset + 1.0) / (step.offset + float(t) ** step.power)
-    total = present * squared_length(state)
-    step.present[0] = present / total if step.bounded and total > 1.0 else present
+    decayed = step.initial * (step.offset + 1.0) / (step.offset + float(t) ** step.power)
+    total = decayed * squared_length(state)
+    step.current[0] = decayed / total if step.bounded and total > 1.0 else decayed
 
 
 @tick.register(DecayingPart)
@@ -194,21 +194,21 @@ def _(step):
 
 @adapt.register(DecayingPart)
 def _(step, row, state, error):
-    settle_decaying(step, state)
+    decay_step(step, state)
 
 
 @adapt_columns.register(DecayingPart)
 def _(step, action, state, surprise, errors):
     """A model counts its fits."""
     step.clock[0] += 1
-    settle_decaying(step, state)
+    decay_step(step, state)
 
 
 class Decaying(StepSize):
-    """A step size that becomes smaller: α_t = α₀ (N₀ + 1) / (N₀ + t^p).
+    """A decaying step size α_t = α₀ (N₀ + 1) / (N₀ + t^p).
 
-    α₀ is ``initial_step``, N₀ the ``offset``, p the ``power``. t counts real steps, so that planned
-    updates use the step of the moment; for a model it counts fits.
+    α₀ is ``initial_step``, N₀ the ``offset``, p the ``power``. t counts real steps, not planned
+    updates; for a model it counts fits.
     """
 
     adapts: ClassVar[bool] = False
@@ -219,7 +219,7 @@ class Decaying(StepSize):
     per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
-    def scaled(self, factor: float) -> Self:
+    def scale(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)
 
     def build(self, context: BuildContext, rows: int) -> DecayingPart:
@@ -230,7 +230,7 @@ class Decaying(StepSize):
 
 
 def step_size() -> Rule[float | StepSize]:
-    """The rule for arguments that take a step size."""
+    """The rule of parameters that take a step size."""
     number = at_least(0.0)
 
     def convert(value: object) -> float | StepSize:
@@ -240,23 +240,18 @@ def step_size() -> Rule[float | StepSize]:
 
 
 def as_step_size(step: float | StepSize) -> StepSize:
-    """A number as the fixed step size that it means."""
+    """Turn a number into the fixed step size that it stands for."""
     return step if isinstance(step, StepSize) else Fixed(step)
 
 
-def adapts(step: float | StepSize) -> bool:
-    """True if every weight has a step size of its own, which adapts."""
-    return as_step_size(step).adapts
-
-
-def without_adapting(step: float | StepSize) -> float | StepSize:
-    """The initial step of one that adapts, for models whose weights share one step size."""
-    if not adapts(step):
+def as_shared_step(step: float | StepSize) -> float | StepSize:
+    """Fix a step size that adapts at its initial value, for weights that share one step size."""
+    if not as_step_size(step).adapts:
         return step
-    initial: Any = step
-    return Fixed(initial.initial_step, per=initial.per)
+    adaptive: Any = step
+    return Fixed(adaptive.initial_step, per=adaptive.per)
 
 
 def build_step(step: float | StepSize, context: BuildContext, rows: int = 1) -> object:
-    """Build what an update of ``rows`` rows of weights moves by: a number, or a part."""
+    """Build the number or part that updates of ``rows`` rows of weights use."""
     return as_step_size(step).build(context, rows)
