@@ -238,7 +238,7 @@ def _check_arguments(
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
         init(self, *args, **kwargs)
 
-    visible = [p for p in parameters if p.name not in hidden]
+    visible = [p.replace(annotation=p.empty) for p in parameters if p.name not in hidden]
     __init__.__signature__ = inspect.Signature([first, *visible])  # type: ignore[attr-defined]
     return __init__
 

@@ -11,7 +11,7 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
-from expectant.step_sizes import StepSize, adapts
+from expectant.step_sizes import StepSize, as_step_size
 
 __all__ = [
     "NAMED_MODELS",
@@ -36,7 +36,9 @@ NAMED_MODELS: dict[str, Callable[[float | StepSize], Model]] = {
     "cached_lookahead": CachedLookahead,
     "sparse": SparseExpectation,
     "episodic": EpisodicExpectation,
-    "network": lambda step: NetworkExpectation() if adapts(step) else NetworkExpectation(step=step),
+    "network": lambda step: (
+        NetworkExpectation() if as_step_size(step).adapts else NetworkExpectation(step=step)
+    ),
     "distribution": lambda step: Distribution(),
     "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
