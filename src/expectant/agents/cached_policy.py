@@ -139,7 +139,7 @@ class CachedPolicy(PlanningAgent):
         step_size(), default=0.3, meaning="step size of the policy's weights"
     )
     model_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of a model given by name"
+        step_size(), default=0.3, meaning="step size of a named model"
     )
     epsilon: float = parameter(
         between(0, 1),

@@ -70,7 +70,7 @@ class Lookahead(PlanningAgent):
         step_size(), default=0.3, meaning="step size of the state values"
     )
     model_step: float | StepSize = parameter(
-        step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a model given by name"
+        step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a named model"
     )
     values: str | Values = parameter(
         Rule("'linear' or ex.agents.NetworkValues", _value_function),

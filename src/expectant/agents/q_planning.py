@@ -108,7 +108,7 @@ class QPlanning(PlanningAgent):
         step_size(), default=0.3, meaning="step size of the action values"
     )
     model_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of a model given by name"
+        step_size(), default=0.3, meaning="step size of a named model"
     )
 
     def build(self, context: BuildContext) -> QPlanningPart:
