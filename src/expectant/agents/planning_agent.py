@@ -61,7 +61,7 @@ class PlanningAgent(Agent, abstract=True):
         UPDATE,
         default="auto",
         kw_only=True,
-        meaning='update of a backup; "auto": "gradient" for a model of means, else "levi"',
+        meaning='backup update; "auto": "gradient" for models of means, else "levi"',
     )
     options: OptionSet | Sequence[Option] | None = parameter(
         OPTION_SET, default=None, kw_only=True, meaning="options to plan and act with"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.core.config import parameter
+from expectant.core.config import parameter, suggest_parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
@@ -65,6 +65,12 @@ def _(frozen, rng):
     return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
 
 
+def _parameter_names(agent: object) -> list[str]:
+    """Return the names that ``replace`` of an agent takes, those of inner agents included."""
+    names = [field.name for field in dataclasses.fields(agent)] if isinstance(agent, Agent) else []
+    return names + (_parameter_names(agent.agent) if isinstance(agent, AgentWrapper) else [])
+
+
 class AgentWrapper(Agent, abstract=True):
     """Base of agents that wrap an ``agent`` and share its parameters."""
 
@@ -77,12 +83,14 @@ class AgentWrapper(Agent, abstract=True):
     def replace(self, **changes: Any) -> Self:
         """Return the same agent with parameters changed, its own or those of the inner agent."""
         agent = changes.pop("agent", self.agent)
-        own = {field.name for field in dataclasses.fields(self)}
-        inner = {
-            name: changes.pop(name)
-            for name in set(changes) - own
-            if hasattr(agent, name) or hasattr(unwrapped_agent(agent), name)
-        }
+        own = [field.name for field in dataclasses.fields(self)]
+        known = own + _parameter_names(agent)
+        inner = {name: changes.pop(name) for name in set(changes) - set(own)}
+        for name in set(inner) - set(known):
+            suggestion = suggest_parameter(name, known)
+            raise ValueError(
+                f"{type(self).__name__}: unknown parameter {name}={inner[name]!r}{suggestion}"
+            )
         return super().replace(agent=agent.replace(**inner) if inner else agent, **changes)
 
     def build(self, context: BuildContext) -> object:

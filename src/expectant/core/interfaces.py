@@ -443,7 +443,7 @@ class Agent(Buildable, abstract=True):
         number(),
         default=0.0,
         kw_only=True,
-        meaning="initial value of states and actions; high values favour exploration",
+        meaning="initial value of states and actions; high values make it explore",
     )
     centering: float = parameter(
         at_least(0),
