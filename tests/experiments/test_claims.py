@@ -15,7 +15,7 @@ from expectant.analysis import Panel
 from expectant.analysis.verdicts import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.analysis.verdicts import verdict as judging_verdict
 from expectant.experiments.claims import Claim, Verdict, judge_claims
-from expectant.experiments.clauses import BLOCKS, Clause
+from expectant.experiments.clauses import FIGURES, Clause
 from expectant.experiments.decision_cost import CostRule
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.reproduce import judge_study
@@ -157,7 +157,7 @@ def test_the_chance_is_that_of_a_figure_with_as_many_runs_as_the_source():
         1.0,
     )
     assert (
-        np.isnan(judged(said, data, sizes={"f": None}).replication_probability) and BLOCKS >= 1000
+        np.isnan(judged(said, data, sizes={"f": None}).replication_probability) and FIGURES >= 1000
     )
     ours = paper_panel("5a", {key: np.full(40, level) for key, level in
                               (("lookahead", 9.0), (EXPECTATION, 1.0))}, 500)  # fmt: skip

@@ -1,8 +1,7 @@
 """Claims as data, and the verdict on each of them from learning curves.
 
 A claim is made of clauses, all of which must hold: a metric of some agents, less that of others,
-is above, at least or about a number. The sentence of its rule is written from the clauses
-themselves, so that it says what is computed. Nothing here knows the answers.
+is above, at least or about a number. The sentence of its rule is generated from the clauses.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from expectant.analysis.verdicts import (
     verdict,
 )
 from expectant.core.rules import one_of, whole
-from expectant.experiments.clauses import METRIC, Clause, ClauseTable, counted_bins
+from expectant.experiments.clauses import METRIC, Clause, ClauseTable, clip_curves
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.decision_cost import CostRule
 from expectant.experiments.metrics import Metric
@@ -79,11 +78,10 @@ class Claim:
             raise ConfigError("must have clauses, or work, and not both")
 
     def concerns(self, panel: Panel) -> bool:
-        """True if it is about a panel."""
-        return any(self.about(clause, panel) for clause in self.clauses)
+        return any(self.has_panel(clause, panel) for clause in self.clauses)
 
-    def about(self, clause: Clause, panel: Panel) -> bool:
-        """True if one of its clauses is."""
+    def has_panel(self, clause: Clause, panel: Panel) -> bool:
+        """True if one of its clauses is about a panel."""
         figure = clause.figure or self.figure
         return panel.figure == figure and self.panel in (None, panel.panel)
 
@@ -93,25 +91,25 @@ class Claim:
             return self.work.rule
         metrics = {clause.metric.title: clause.metric for clause in self.clauses}.values()
         stated = "; and ".join(clause.sentence() for clause in self.clauses)
-        meant = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in metrics)
+        meanings = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in metrics)
         switches = AT_SWITCHES if any(m.at is not None for m in metrics) else ""
-        return f"{stated[0].upper()}{stated[1:]}. {meant}. {switches}{DECIDES}."
+        return f"{stated[0].upper()}{stated[1:]}. {meanings}. {switches}{DECIDES}."
 
     def parts(self, panels: Sequence[Panel]) -> list[tuple[Clause, list[Panel]]]:
-        """Every clause with the panels it is decided from, one by one unless it is across them."""
-        found: list[tuple[Clause, list[Panel]]] = []
+        """Return every clause with its panels, one by one unless it is across them."""
+        parts: list[tuple[Clause, list[Panel]]] = []
         for clause in self.clauses:
-            own = [panel for panel in panels if self.about(clause, panel)]
-            if not own:
+            chosen = [panel for panel in panels if self.has_panel(clause, panel)]
+            if not chosen:
                 raise Unavailable(f"no curves of figure {clause.figure or self.figure}")
             keys = dict.fromkeys(
-                key for key in clause.keys if any(key not in p.curves for p in own)
+                key for key in clause.keys if any(key not in p.curves for p in chosen)
             )
             missing = [clause.names.get(key, key) for key in keys]
             if missing:
                 raise Unavailable(f"no curves of {', '.join(missing)}")
-            found += [(clause, own)] if clause.across else [(clause, [panel]) for panel in own]
-        return found
+            parts += [(clause, chosen)] if clause.across else [(clause, [p]) for p in chosen]
+        return parts
 
 
 @dataclass(frozen=True)
@@ -162,26 +160,24 @@ Sizes = Mapping[str, int | None]
 def judge_claims(
     claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes | None = None
 ) -> list[Verdict]:
-    """The verdict on every claim whose figure is there, for each interpretation it is there under.
+    """Judge every claim whose figure is among the panels, under each interpretation.
 
-    Claims on the cost of a decision are the same under every interpretation. ``sizes`` are the
-    runs of the source's figures; without one it has as many as there are. Claims come in their
-    order, interpretations as first met.
+    Claims on the cost of a decision are the same under all. ``sizes`` are the runs of the source's
+    figures, by default as many as there are.
     """
     verdicts = []
     for claim in claims:
-        shown: dict[str, list[Panel]] = {}
+        groups: dict[str, list[Panel]] = {}
         for panel in panels:
             if claim.work is not None or claim.concerns(panel):
-                shown.setdefault(panel.interpretation, []).append(panel)
-        verdicts += [
-            _judged(claim, interpretation, own, sizes or {})
-            for interpretation, own in shown.items()
-        ]
+                groups.setdefault(panel.interpretation, []).append(panel)
+        verdicts += [_judge_claim(claim, name, own, sizes or {}) for name, own in groups.items()]
     return verdicts
 
 
-def _judged(claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes) -> Verdict:
+def _judge_claim(
+    claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes
+) -> Verdict:
     about = (claim.id, claim.figure, interpretation, claim.kind, claim.claim)
     try:
         parts = claim.parts(panels)
@@ -191,14 +187,14 @@ def _judged(claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: S
         detail = f"Not enough data: {reason}."
         return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
     outcome, decisive = verdict(findings)
-    runs = min((clause.runs_of(own)[0].shape[0] for clause, own in parts), default=0)
+    runs = min((clause.curves_of(own)[0].shape[0] for clause, own in parts), default=0)
     probability = replication_probability(parts, sizes) if parts else math.nan
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
-    floored, lost = _losses(claim, panels)
-    told = "; ".join([*map(_described, findings), *_beside(claim, panels), *lost])
+    floored, lost = _count_losses(claim, panels)
+    evidence = "; ".join([*map(_finding_text, findings), *_side_metrics(claim, panels), *lost])
     return Verdict(
         *about, outcome, *numbers, runs, probability, claim.rule,
-        f"{told[0].upper()}{told[1:]}.", decisive.label,
+        f"{evidence[0].upper()}{evidence[1:]}.", decisive.label,
         "times" if claim.work else decisive.unit,
         SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
     )  # fmt: skip
@@ -207,7 +203,7 @@ def _judged(claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: S
 def joint_replication_probability(
     claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes
 ) -> float:
-    """The share of figures with as many runs as the source's that show all of several claims."""
+    """Return the replication probability of several claims at once."""
     try:
         return replication_probability(
             [part for claim in claims for part in claim.parts(panels)], sizes
@@ -217,63 +213,62 @@ def joint_replication_probability(
 
 
 def replication_probability(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
-    """How many of the figures that could have been show every part, if each is of its own size."""
+    """Return the share of resampled figures of the source's size that show every part."""
     shown = np.array(True)
     for clause, panels in parts:
-        runs = clause.runs_of(panels)[0].shape[0]
+        runs = clause.curves_of(panels)[0].shape[0]
         size = sizes.get(panels[0].figure, runs)
         if size is None:
             return math.nan
-        shown = shown & clause.shown(panels, min(size, runs))
+        shown = shown & clause.holds_in_samples(panels, min(size, runs))
     return float(shown.mean())
 
 
-def _number(value: float) -> str:
-    """Four digits with a true minus sign; that of an exponent stays."""
+def _number_text(value: float) -> str:
+    """Format four digits with a true minus sign; that of an exponent stays."""
     return f"{value:.4g}".replace("-", "−", 1) if value < 0 else f"{value:.4g}"
 
 
-def _described(finding: Finding) -> str:
-    """A finding in words."""
-    shown = ["unknown" if math.isnan(x) else _number(x) for x in finding[1:4]]
-    spread = "" if shown[1] == shown[2] else f" ({shown[1]} to {shown[2]})"
-    return f"{finding.label} is {shown[0]}{spread}, {finding.outcome}"
+def _finding_text(finding: Finding) -> str:
+    effect, low, high = ("unknown" if math.isnan(x) else _number_text(x) for x in finding[1:4])
+    spread = "" if low == high else f" ({low} to {high})"
+    return f"{finding.label} is {effect}{spread}, {finding.outcome}"
 
 
-def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
-    """What else is to be known of the agents it is about; of metrics of switches, at each."""
-    found = []
+def _side_metrics(claim: Claim, panels: Sequence[Panel]) -> list[str]:
+    """Report the metrics ``beside`` the claim; those of switches at each of them."""
+    sentences = []
     keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
     for metric in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
-            curves = dict(zip(panel.curves, counted_bins(panel), strict=True))
+            curves = clip_curves(panel)
             numbers = [
-                f"{panel.labels.get(key, key)} {_measured(metric, panel, curves[key])}"
+                f"{panel.labels.get(key, key)} {_metric_text(metric, panel, curves[key])}"
                 for key in keys
                 if key in curves
             ]
             place = f"{panel.panel}, " if panel.panel else ""
-            found.append(f"beside it, {place}{metric.title}: {', '.join(numbers)}")
-    return found
+            sentences.append(f"beside it, {place}{metric.title}: {', '.join(numbers)}")
+    return sentences
 
 
-def _measured(metric: Metric, panel: Panel, curves: np.ndarray) -> str:
-    """A metric of the mean curve of runs, or at every switch one."""
-    several = [metric]
+def _metric_text(metric: Metric, panel: Panel, curves: np.ndarray) -> str:
+    """Format a metric of the mean curve, or its values at all switches."""
+    metrics = [metric]
     if metric.at is not None and panel.points is None:
-        several = [metric.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
+        metrics = [metric.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
     numbers = [
-        one.crossed(panel, curves).mean()
-        if one.crossed is not None
-        else one.of(panel, curves.mean(axis=0)[None])[0]
-        for one in several
+        m.crossed(panel, curves).mean()
+        if m.crossed is not None
+        else m.of(panel, curves.mean(axis=0)[None])[0]
+        for m in metrics
     ]
-    return " / ".join(_number(float(number)) for number in numbers)
+    return " / ".join(_number_text(float(number)) for number in numbers)
 
 
-def _losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
-    """Count bins that count as the floor; say of which agents, and whose runs diverged."""
-    diverged, floored, many = [], [], 0
+def _count_losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
+    """Count bins clipped at the floor; list their agents, and diverged runs, in sentences."""
+    diverged, clipped, count = [], [], 0
     for panel in panels:
         place = f" ({panel.panel})" if panel.panel else ""
         for agent in dict.fromkeys(name for clause in claim.clauses for name in clause.keys):
@@ -285,10 +280,10 @@ def _losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
                 diverged.append(f"{lost.sum()} of {lost.size} runs of {label}")
             below = int((~(curve >= panel.floor)).sum()) if math.isfinite(panel.floor) else 0
             if below:
-                floored.append(f"{below} of {curve.size:,} bins of {label}")
-                many += below
-    said = {"diverged": diverged, "counted as the floor": floored}
-    return many, [f"{what}: {', '.join(found)}" for what, found in said.items() if found]
+                clipped.append(f"{below} of {curve.size:,} bins of {label}")
+                count += below
+    losses = {"diverged": diverged, "counted as the floor": clipped}
+    return count, [f"{kind}: {', '.join(agents)}" for kind, agents in losses.items() if agents]
 
 
 @dataclass(frozen=True, kw_only=True)

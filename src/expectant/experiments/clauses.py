@@ -1,7 +1,4 @@
-"""Clauses: what one part of a claim says of a number, and what runs say about that.
-
-A table of ``claims.toml`` is read into clauses by :class:`ClauseTable`.
-"""
+"""Clauses: statements about one metric that make up a claim, as read from ``claims.toml``."""
 
 from __future__ import annotations
 
@@ -29,17 +26,18 @@ from expectant.experiments.decision_cost import NUMBERS
 from expectant.experiments.metrics import METRICS, Metric, Of
 from expectant.experiments.toml_tables import ConfigError, check_known, key, table, text, texts
 
-BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
+FIGURES = 1000  # resampled figures of the source's size, for the replication probability
 
 
 @dataclass(frozen=True)
 class Clause:
-    """That a metric, mean over the agents ``of``, less that of ``minus``, is as stated.
+    """Statement about a metric: mean over the agents ``of``, less that over ``minus``.
 
-    With ``beyond``, two more groups of agents, their difference is taken off that one. With
-    ``across``: on average over panels, instead of in each of them. ``figure`` is where it is looked
-    for; empty: in that of the claim. The margin is at most a share ``relative`` of what ``of``
-    metrics, if that is not 0. ``names`` are for agents, instead of their labels.
+    ``beyond``: two more groups of agents, whose difference is subtracted.
+    ``across``: on average over panels, instead of in each of them.
+    ``figure``: its panels; empty: those of the claim's figure.
+    ``relative``: the margin is at most this share of the metric of ``of``.
+    ``names``: of agents in sentences, instead of their labels.
     """
 
     metric: Metric
@@ -54,46 +52,46 @@ class Clause:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All agents that it is about, one group after the other."""
+        """All agents of the clause, group by group."""
         return (*self.of, *self.minus, *self.beyond[0], *self.beyond[1])
 
     @property
     def weights(self) -> np.ndarray:
-        """By what their metrics are multiplied to make the number of all of them."""
+        """Weights of the agents' metrics in the number."""
         signs = zip((1.0, -1.0, -1.0, 1.0), (self.of, self.minus, *self.beyond), strict=True)
         return np.concatenate([[sign / len(g)] * len(g) for sign, g in signs if g])
 
     def subject(self, labels: Mapping[str, str]) -> str:
-        """What the clause is about, in words."""
-        known = {**labels, **self.names}
+        """Return the number of the clause in words."""
+        names = {**labels, **self.names}
 
-        def called(keys: Sequence[str]) -> str:
-            return " and ".join(dict.fromkeys(known.get(key, key) for key in keys))
+        def join(keys: Sequence[str]) -> str:
+            return " and ".join(dict.fromkeys(names.get(key, key) for key in keys))
 
         mean = "mean over panels of the " if self.across else ""
-        sides = " minus that of ".join(filter(None, map(called, (self.of, self.minus))))
-        beyond = " minus that of ".join(filter(None, map(called, self.beyond)))
+        sides = " minus that of ".join(filter(None, map(join, (self.of, self.minus))))
+        beyond = " minus that of ".join(filter(None, map(join, self.beyond)))
         less = f", less the {self.metric.title} of {beyond}," if beyond else ""
         return f"{mean}{self.metric.title} of {sides}{less}"
 
     def sentence(self) -> str:
-        """What the clause states, in words."""
+        """Return the statement in words."""
         kind, reference, margin = self.statement
-        said = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
+        stated = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
             kind, f"{kind} {reference:g}, give or take {margin:g}"
         )
         if self.relative:
-            what = "the first of the two" if self.metric.base else "the greater one"
-            said += f", or {self.relative:.0%} of {what} if that is less"
+            base = "the first of the two" if self.metric.base else "the greater one"
+            stated += f", or {self.relative:.0%} of {base} if that is less"
         where = f" (figure {self.figure})" if self.figure else ""
-        return f"{self.subject({})} is {said}{where}"
+        return f"{self.subject({})} is {stated}{where}"
 
-    def said(self, panels: Sequence[Panel]) -> Statement:
-        """The statement, with the margin that it has in these panels."""
+    def statement_in(self, panels: Sequence[Panel]) -> Statement:
+        """Return the statement with its margin in these panels."""
         if not self.relative:
             return self.statement
         base, agents = self.metric.base or self.metric.of, len(self.keys)
-        curves = self.runs_of(panels)
+        curves = self.curves_of(panels)
         level = np.mean(
             [
                 base(panel, curve.mean(axis=0)[None])[0]
@@ -107,75 +105,76 @@ class Clause:
     def value(
         self, panels: Sequence[Panel], curves: Sequence[np.ndarray], of: Of | None = None
     ) -> np.ndarray:
-        """The number from curves (n, bins) of every agent, panel by panel.
+        """Compute the number (n,) from curves (n, bins) of every agent, panel by panel.
 
-        ``of`` replaces the metric's own function.
+        ``of`` replaces the metric's function.
         """
-        measured = of or self.metric.of
+        metric = of or self.metric.of
         owners = [panel for panel in panels for _ in self.keys]
-        numbers = [measured(panel, curve) for panel, curve in zip(owners, curves, strict=True)]
+        numbers = [metric(panel, curve) for panel, curve in zip(owners, curves, strict=True)]
         table = np.array(numbers).reshape(len(panels), len(self.keys), -1)
         return self.weights @ table.mean(axis=0)
 
-    def runs_of(self, panels: Sequence[Panel]) -> list[np.ndarray]:
-        """The curves (runs, bins) of every agent, panel by panel, as many runs of all."""
-        found = []
+    def curves_of(self, panels: Sequence[Panel]) -> list[np.ndarray]:
+        """Return the curves (runs, bins) of every agent, panel by panel, cut to the fewest runs."""
+        curves = []
         for panel in panels:
-            known = list(panel.curves.values())
-            counted = known if self.metric.of_diverged else counted_bins(panel)
-            all_curves = dict(zip(panel.curves, counted, strict=True))
-            found += [all_curves[key] for key in self.keys]
-        fewest = min(curve.shape[0] for curve in found)
-        return [curve[:fewest] for curve in found]
+            by_agent = panel.curves if self.metric.of_diverged else clip_curves(panel)
+            curves += [by_agent[key] for key in self.keys]
+        fewest = min(curve.shape[0] for curve in curves)
+        return [curve[:fewest] for curve in curves]
 
     def find(self, panels: Sequence[Panel], others: Sequence[Panel] = ()) -> Finding:
-        """What the runs of these panels together say, paired by their numbers.
+        """Assess the statement by the runs of these panels, paired by their numbers.
 
-        With ``others``: by how much the number is greater in the panels than in those.
+        With ``others``: assess by how much the number is greater than in those.
         """
-        first, runs = panels[0], self.runs_of([*panels, *others])
+        first, runs = panels[0], self.curves_of([*panels, *others])
         border = len(panels) * len(self.keys)
         place = f"{first.panel}: " if first.panel and not self.across else ""
         label, crossed = place + self.subject(first.labels), self.metric.crossed
-        statement = self.said(panels)
+        statement = self.statement_in(panels)
         if others:
             statement = Statement(ABOVE, 0.0, statement.margin)
 
         def number(*curves: np.ndarray, of: Of | None = None) -> np.ndarray:
-            own = self.value(panels, curves[:border], of)
-            return own - self.value(others, curves[border:], of) if others else own
+            values = self.value(panels, curves[:border], of)
+            return values - self.value(others, curves[border:], of) if others else values
 
         if self.metric.per_run:
-            found = assess(number(*runs), statement, label)
+            finding = assess(number(*runs), statement, label)
         elif crossed is not None:
-            found = assess(number(*runs, of=crossed), statement, label, widened=CROSS_FIT_WIDENING)
+            finding = assess(
+                number(*runs, of=crossed), statement, label, widened=CROSS_FIT_WIDENING
+            )
         else:
             effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
-            found = assess(pseudo_values(number, runs), statement, label, effect)
-        return found._replace(unit=self.metric.unit or first.quantity)
+            finding = assess(pseudo_values(number, runs), statement, label, effect)
+        return finding._replace(unit=self.metric.unit or first.quantity)
 
-    def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
-        """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
-        curves = self.runs_of(panels)
-        weights = subsample_weights(curves[0].shape[0], size, BLOCKS)
+    def holds_in_samples(self, panels: Sequence[Panel], size: int) -> np.ndarray:
+        """Return (FIGURES,): does a resampled figure of ``size`` runs show it?"""
+        curves = self.curves_of(panels)
+        weights = subsample_weights(curves[0].shape[0], size, FIGURES)
         if self.metric.per_run:
             values = weights @ self.value(panels, curves)
         else:
             values = self.value(panels, [weights @ curve for curve in curves])
-        return self.said(panels).is_satisfied_by(values)
+        return self.statement_in(panels).is_satisfied_by(values)
 
 
-def counted_bins(panel: Panel) -> list[np.ndarray]:
-    """The curves of a panel as they count, diverged and very bad bins included."""
-    return clip_at_floor(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
+def clip_curves(panel: Panel) -> dict[str, np.ndarray]:
+    """Return the curves of a panel by agent, with diverged and very bad bins at the floor."""
+    clipped = clip_at_floor(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
+    return dict(zip(panel.curves, clipped, strict=True))
 
 
-def _metric_named(name: object) -> Metric:
+def _parse_metric(name: object) -> Metric:
     check_known("unknown", [name], sorted(METRICS))
     return METRICS[str(name)]
 
 
-METRIC = Rule("the name of a metric", _metric_named)
+METRIC = Rule("the name of a metric", _parse_metric)
 MARGIN = at_least(0.0)
 
 
@@ -222,19 +221,19 @@ class ClauseTable(AgentGroups):
 
     @property
     def statement(self) -> Statement:
-        """What is stated: above ``low``, from ``low`` to ``high``, ``at_least`` or ``about``."""
+        """The statement: above ``low``, from ``low`` to ``high``, ``at_least`` or ``about``."""
         kinds = {"low": ABOVE, "at_least": AT_LEAST, "about": ABOUT}
-        given = {name: getattr(self, name) for name in kinds if getattr(self, name) is not None}
+        stated = {name: getattr(self, name) for name in kinds if getattr(self, name) is not None}
         if self.high is not None:
-            low = given.pop("low", 0.0)
-            if given or self.margin is not None:
+            low = stated.pop("low", 0.0)
+            if stated or self.margin is not None:
                 raise ConfigError("goes with low alone", "high")
             if not low < self.high:
                 raise ConfigError(f"must be above low ({low:g}), got {self.high:g}", "high")
             return Statement(ABOUT, (low + self.high) / 2.0, (self.high - low) / 2.0)
-        if len(given) > 1:
-            raise ConfigError(f"must have one of {', '.join(given)}")
-        for name, reference in given.items():
+        if len(stated) > 1:
+            raise ConfigError(f"must have one of {', '.join(stated)}")
+        for name, reference in stated.items():
             return Statement(kinds[name], reference, self.margin or 0.0)
         return Statement(ABOVE, 0.0, self.margin or 0.0)
 
