@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
-from expectant.experiments.best import FRESH, HALVES, best, best_of, choose_in_group, trial_of
+from expectant.experiments.best import FRESH, HALVES, best, choose_in_group, read_trial, select_best
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.probes import PROBES
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import run_sweep
-from expectant.experiments.sweep_report import heat_maps, report_sweep, sensitivities
-from expectant.experiments.sweep_results import Group, measured, read_folder
+from expectant.experiments.sweep_report import heat_maps, report_sweep, sensitivity_lines
+from expectant.experiments.sweep_results import Group, compute_metric, read_folder
 from expectant.experiments.tasks import Kernels
 
 run = CliRunner()
@@ -60,10 +60,10 @@ def test_measures_are_means_of_some_bins(folder):
     curves = folder.curves(7)
     assert curves.shape == (8, 20)
     for name, first in (("mean", 0), ("final", 15), ("after-switch", 10)):
-        found = measured(folder, METRICS[name])
+        found = compute_metric(folder, METRICS[name])
         np.testing.assert_allclose(found[7], curves[:, first:].mean(axis=1))
     with pytest.raises(ValueError, match="--metric shortfall: compares with acting"):
-        measured(folder, METRICS["shortfall"])
+        compute_metric(folder, METRICS["shortfall"])
 
 
 def test_halves_pick_and_report_with_different_runs(folder):
@@ -79,7 +79,6 @@ def test_halves_pick_and_report_with_different_runs(folder):
     assert (after.best, after.picked) == (before.best, before.picked)
     assert before.reported is not None and after.reported is not None
     assert after.reported.mean == pytest.approx(before.reported.mean - 100.0)
-    assert after.by_all != after.best
     assert len(after.no_worse) == 20  # all that did not diverge
 
 
@@ -147,7 +146,7 @@ def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
 def test_fresh_runs_need_the_code_of_the_sweep(folder):
     """The made-up folder has hashes that no code has."""
     with pytest.raises(ValueError, match="has changed since"):
-        trial_of(folder, 0, 9)
+        read_trial(folder, 0, 9)
 
 
 # ---------------------------------------------------------------------------- agents compared
@@ -194,7 +193,7 @@ def test_less_is_better_and_diverged_runs_are_worse(tmp_path):
     folder = read_folder(tmp_path)
     values = folder.values.copy()
     values[1, 12:] = np.nan
-    found = best_of(folder, METRICS["mean"], values)
+    found = select_best(folder, METRICS["mean"], values)
     assert found.choices[1].best is None and found.differences == []
 
 
@@ -253,7 +252,7 @@ def test_the_best_is_the_least_where_less_is_better(tmp_path, what, metric, less
     found = best(tmp_path, metric=metric)
     for choice in found.choices:
         assert set(choice.settings.values()) == {0.01 if less else 0.1}
-        assert choice.by_all == choice.best and choice.no_worse == (choice.best,)
+        assert choice.no_worse == (choice.best,)
     assert found.as_data()["less_is_better"] == less
 
 
@@ -292,7 +291,7 @@ def test_the_first_map_has_the_two_settings_that_matter_most(monkeypatch):
 def test_curves_of_a_setting_have_the_others_at_their_best_and_as_in_the_best():
     values = VALUES.copy()
     values[0] += 50.0  # a, b, c = 1, 1, 1 is the best of all
-    line = {line.setting: line for line in sensitivities(THREE, values)}["agent.b"]
+    line = {line.setting: line for line in sensitivity_lines(THREE, values)}["agent.b"]
     assert line.values == [1, 2]
     assert line.envelope[:, 0].tolist() == [50.0, 13.0]
     np.testing.assert_array_equal(line.envelope[:, 1:], trial_intervals(values)[[0, 7]])

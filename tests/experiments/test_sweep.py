@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
-from expectant.experiments.best import trial_of
+from expectant.experiments.best import read_trial
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.results_folder import lock_folder, versions
 from expectant.experiments.sweep import run_sweep
@@ -135,7 +135,7 @@ def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkey
     assert read_trials(tmp_path)["runs"].to_pylist() == [32] * 3
     assert [path.name in before for path in (tmp_path / "runs").iterdir()].count(True) == 9
     folder = read_folder(tmp_path)
-    assert trial_of(folder, 0, 40).runs == 40  # fresh runs can be added, too
+    assert read_trial(folder, 0, 40).runs == 40  # fresh runs can be added, too
     capsys.readouterr()
     refused = sweep(tmp_path, text=more)
     assert (refused.found, refused.computed) == (0, 12)

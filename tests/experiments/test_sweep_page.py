@@ -16,7 +16,12 @@ from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import best
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.sweep_report import mean_band, read_curves, report_sweep, sweep_section
+from expectant.experiments.sweep_report import (
+    mean_band,
+    report_sweep,
+    summarise_curves,
+    sweep_section,
+)
 from expectant.experiments.sweep_results import read_folder
 
 run = CliRunner()
@@ -38,7 +43,7 @@ def test_bands_are_t_intervals():
 
 def test_many_curves_are_thinned_to_means_of_bins(folder, monkeypatch):
     monkeypatch.setattr("expectant.experiments.sweep_report.MOST_POINTS", 3)
-    curves, positions, values = read_curves(folder, METRICS["mean"])
+    curves, positions, values = summarise_curves(folder, METRICS["mean"])
     assert positions.tolist() == [30.0, 95.0, 165.0]  # bins 0 to 5, 6 to 12, 13 to 19, of ten
     whole = folder.curves(3)
     parts = [whole[:, :6], whole[:, 6:13], whole[:, 13:]]

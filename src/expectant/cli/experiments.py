@@ -123,14 +123,14 @@ def best(
     with plain_errors("experiments", "report"):
         from expectant.experiments.best import BEST
         from expectant.experiments.best import best as select_best
-        from expectant.experiments.sweep_report import draw_choice
+        from expectant.experiments.sweep_report import draw_sensitivities
 
         target = out or folder
         selection = select_best(
             folder, metric=metric, confirm=confirm, margin=margin, out=target, threads=threads,
             trust=trust,
         )  # fmt: skip
-        paths = [target / BEST, *draw_choice(selection, target)]
+        paths = [target / BEST, *draw_sensitivities(selection, target)]
     print_json(selection.as_data()) if json else print(selection, *paths, sep="\n")
 
 

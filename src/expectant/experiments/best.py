@@ -1,4 +1,4 @@
-"""``expectant best``: agents compared at their best settings, by runs that chose none of them."""
+"""``expectant best``: compare agents at their best settings, on held-out runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +28,13 @@ from expectant.experiments.metrics import Metric, find_metric
 from expectant.experiments.results_folder import CONFIG, lock_folder
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
-from expectant.experiments.sweep_results import Group, SweepFolder, measured, read_folder, values_of
+from expectant.experiments.sweep_results import (
+    Group,
+    SweepFolder,
+    compute_metric,
+    metric_of_row,
+    read_folder,
+)
 from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trial_table import accepts_versions
 from expectant.experiments.trials import Trial, trial_hash
@@ -81,8 +86,8 @@ class Choice:
     """The best setting of a group: ``best`` and ``no_worse`` are rows of the folder's table.
 
     ``best`` is None if every setting diverged or none is finished. ``tried`` settings were
-    finished, ``diverged`` of them have a diverged run; ``by_all`` is the row that all runs of the
-    sweep would pick. ``held_out`` (runs,) are the values of the best one that ``reported`` is from.
+    finished, ``diverged`` of them have a diverged run. ``held_out`` (runs,) are the values of the
+    best one on runs that had no part in the choice.
     """
 
     group: Group
@@ -90,7 +95,6 @@ class Choice:
     tried: int
     diverged: int
     best: int | None = None
-    by_all: int | None = None
     picked: RunScore | None = None
     held_out: np.ndarray = field(default_factory=lambda: np.empty(0))
     no_worse: tuple[int, ...] = ()
@@ -98,11 +102,11 @@ class Choice:
     @property
     def reported(self) -> RunScore | None:
         """The value of the best setting on held-out runs."""
-        return None if self.best is None else mean_score(self.held_out)
+        return None if self.best is None else score_runs(self.held_out)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was varied, as in the best setting."""
+        """The varied parameters in the best setting."""
         if self.best is None:
             return {}
         position = int(np.flatnonzero(self.group.rows == self.best)[0])
@@ -119,7 +123,7 @@ class Choice:
         return edges
 
     def as_data(self, ids: Sequence[str]) -> dict[str, Any]:
-        """Ready for JSON; ``ids`` are the names of all trials."""
+        """Return the choice ready for JSON; ``ids`` are the names of all trials."""
         return {
             "agent": self.group.agent,
             "label": self.group.label,
@@ -130,7 +134,6 @@ class Choice:
             "at_edge": self.at_edge,
             "picked": None if self.picked is None else _plain(self.picked._asdict()),
             "reported": None if self.reported is None else _plain(self.reported._asdict()),
-            "best_by_all_runs": None if self.by_all is None else ids[self.by_all],
             "tried": self.tried,
             "diverged": self.diverged,
             "unfinished": len(self.group.unfinished),
@@ -170,28 +173,24 @@ class Best:
         ``difference`` is a mean over pairs of runs with its 95 % interval from ``low`` to ``high``,
         null if a run diverged; ``p`` is the p-value after Holm's correction.
         """
-        chosen = sorted(
-            (choice for choice in self.choices if choice.best is not None),
-            key=lambda choice: self._problems.index(choice.group.problem),
-        )
+        problems: dict[str, dict[str, Choice]] = {}
+        for choice in self.choices:
+            by_agent = problems.setdefault(choice.group.problem, {})
+            if choice.best is not None:
+                by_agent[choice.group.agent] = choice
         rows = []
-        for problem, choices in groupby(chosen, lambda choice: choice.group.problem):
-            by_agent = {choice.group.agent: choice for choice in choices}
+        for problem, by_agent in problems.items():
             sign = -1.0 if self.less_is_better else 1.0
             worth = {name: sign * choice.held_out for name, choice in by_agent.items()}
             for pair in differences_between(worth):
                 first, second = by_agent[pair.name], by_agent[pair.reference]
-                rows.append(self._difference(problem, first, second, pair))
+                rows.append(self._difference_row(problem, first, second, pair))
         return rows
 
-    @property
-    def _problems(self) -> list[str]:
-        return list(dict.fromkeys(choice.group.problem for choice in self.choices))
-
-    def _difference(
+    def _difference_row(
         self, problem: str, first: Choice, second: Choice, pair: Difference
     ) -> dict[str, Any]:
-        """One pair of agents; ``pair`` is of numbers of which more is better."""
+        """Describe one pair of agents; in ``pair`` more is better."""
         means = [float(np.abs(each.held_out.mean())) for each in (first, second)]
         margin = MARGIN * max(means) if self.margin is None else self.margin
         low, high = (-pair.high, -pair.low) if self.less_is_better else (pair.low, pair.high)
@@ -219,7 +218,7 @@ class Best:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """The content of best.json."""
+        """Return the content of best.json."""
         ids = self.folder.columns["trial"]
         stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         return {
@@ -245,7 +244,7 @@ class Best:
         return "".join([*tables, *map(html_paragraph, self.notes)])
 
     def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
-        """Heads and rows of the choices and of the differences, without columns that are empty."""
+        """Return heads and rows of choices and of differences, without empty columns."""
         data = self.as_data()
         tables = [
             (CHOICE_HEADS, [choice_row(choice) for choice in data["choices"]]),
@@ -260,23 +259,23 @@ class Best:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the tables has to know."""
+        """Notes below the tables."""
         stages = [f"{stage[0].upper()}{stage[1:]}." for stage in self.as_data()["stages"]]
         edges = [EDGE_NOTE] if any(choice.at_edge for choice in self.choices) else []
         return [*stages, *edges, *RULES]
 
 
 def choice_row(choice: Mapping[str, Any]) -> list[str]:
-    """A choice, as in best.json, in words."""
-    nothing = "none: every setting diverged" if choice["tried"] else "none finished yet"
+    """Format a choice as in best.json."""
+    missing = "none: every setting diverged" if choice["tried"] else "none finished yet"
     setting = format_setting(choice["settings"], choice["at_edge"]) or "the only one"
     reported, picked = choice["reported"] or {}, choice["picked"] or {}
-    gone = reported.get("diverged")
+    diverged = reported.get("diverged")
     return [
         choice["label"],
         choice["problem"],
-        nothing if choice["best"] is None else setting,
-        f"{gone} diverged" if gone else format_number(reported.get("mean")),
+        missing if choice["best"] is None else setting,
+        f"{diverged} diverged" if diverged else format_number(reported.get("mean")),
         format_interval(reported.get("low"), reported.get("high")),
         str(reported.get("runs", "")),
         format_number(picked.get("mean")),
@@ -287,8 +286,8 @@ def choice_row(choice: Mapping[str, Any]) -> list[str]:
 
 
 def difference_row(difference: Mapping[str, Any]) -> list[str]:
-    """A difference, as in best.json, in words."""
-    chance = difference["p"]
+    """Format a difference as in best.json."""
+    p = difference["p"]
     return [
         difference["agent"],
         difference["other"],
@@ -297,12 +296,12 @@ def difference_row(difference: Mapping[str, Any]) -> list[str]:
         format_number(difference["difference"]),
         format_interval(difference["low"], difference["high"]),
         format_number(difference["margin"]),
-        "< 0.001" if chance < 0.001 else f"{chance:.3f}",
+        "< 0.001" if p < 0.001 else f"{p:.3f}",
     ]
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for NaN, which JSON lacks."""
+    """Replace NaN, which JSON lacks, by None."""
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in data.items()
@@ -324,7 +323,7 @@ def best(
     if margin is not None:
         margin = at_least(0.0).check("best", "margin", margin)
     folder = read_folder(path, trust=trust)
-    chosen = best_of(folder, wanted, measured(folder, wanted), split=confirm is None)
+    chosen = select_best(folder, wanted, compute_metric(folder, wanted), split=confirm is None)
     chosen = replace(chosen, margin=margin)
     if confirm is not None:
         chosen = replace(chosen, choices=confirm_choices(chosen, confirm, threads))
@@ -333,8 +332,10 @@ def best(
     return chosen
 
 
-def best_of(folder: SweepFolder, metric: Metric, values: np.ndarray, *, split: bool = True) -> Best:
-    """The best setting of every group by the metric of all runs, (trials, runs)."""
+def select_best(
+    folder: SweepFolder, metric: Metric, values: np.ndarray, *, split: bool = True
+) -> Best:
+    """Choose the best setting of every group by the metric of all runs, (trials, runs)."""
     less = metric.prefers_less(folder.experiment.of_errors)
     choices = [
         choose_in_group(group, values, split=split, less_is_better=less) for group in folder.groups
@@ -345,7 +346,7 @@ def best_of(folder: SweepFolder, metric: Metric, values: np.ndarray, *, split: b
 def choose_in_group(
     group: Group, values: np.ndarray, *, split: bool = True, less_is_better: bool = False
 ) -> Choice:
-    """The choice in one group from the numbers of all trials' runs, (trials, runs).
+    """Choose in one group by the numbers of all trials' runs, (trials, runs).
 
     With ``split`` the first half of the runs picks and the second half reports.
     """
@@ -364,35 +365,30 @@ def choose_in_group(
         tried=len(own),
         diverged=int(diverged.sum()),
         best=int(group.rows[position]),
-        by_all=int(group.rows[best_index(trial_means(worth))]),
-        picked=mean_score(own[position, picking]),
+        picked=score_runs(own[position, picking]),
         held_out=own[position, reporting],
         no_worse=tuple(group.rows[equal].tolist()),
     )
 
 
-def mean_score(values: np.ndarray) -> RunScore:
-    """The mean of some runs (runs,) with its interval."""
+def score_runs(values: np.ndarray) -> RunScore:
+    """Return the mean of runs (runs,) with its interval."""
     values = finite_or_nan(values)
     low, high = trial_intervals(values[None])[0]
     return RunScore(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
 
 
 def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
-    """Report choices by fresh runs, computed into the sweep's own store.
-
-    They are the runs after those of the sweep, so they have other seeds. A sweep that later asks
-    for more runs finds them there.
-    """
+    """Report choices by fresh runs: those after the runs of the sweep, kept in its store."""
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
-    trials = [trial_of(folder, row, start + runs) for row in rows]
+    trials = [read_trial(folder, row, start + runs) for row in rows]
     text = read_text(folder.path / CONFIG)
     store = Store(folder.path, accepts_versions(folder.table))
     with lock_folder(folder.path, text, parse_toml(text, CONFIG)):
         curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {
-        row: values_of(folder, best.metric, row, curve[start:])
+        row: metric_of_row(folder, best.metric, row, curve[start:])
         for row, curve in zip(rows, curves, strict=True)
     }
     return [
@@ -401,8 +397,8 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     ]
 
 
-def trial_of(folder: SweepFolder, row: int, runs: int) -> Trial:
-    """The trial of a row with another number of runs; refuse one that is no longer the same."""
+def read_trial(folder: SweepFolder, row: int, runs: int) -> Trial:
+    """Read the trial of a row with another number of runs; refuse one that has changed."""
     trial = folder.trial(row, runs)
     current, stored = trial_hash(trial), folder.columns["hash"][row]
     if accepts_versions(folder.table):

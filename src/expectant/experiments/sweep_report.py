@@ -1,4 +1,4 @@
-"""The figures and the page of a sweep's folder."""
+"""Figures and report of a sweep."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from expectant.experiments.best import (
     DIFFERENCE_HEADS,
     STAGES,
     Best,
-    best_of,
     difference_row,
+    select_best,
 )
 from expectant.experiments.metrics import METRICS, Metric
 from expectant.experiments.results_folder import folder_note, rerun_command
@@ -36,9 +36,9 @@ from expectant.experiments.sweep_results import (
     CHOSEN,
     Group,
     SweepFolder,
-    measured,
+    compute_metric,
+    metric_of_row,
     read_folder,
-    values_of,
 )
 from expectant.experiments.trial_table import troubles_in, troubles_section, version_rows
 from expectant.report import Environment, Header, Parameters, Section, Table, draw_chart, write_page
@@ -65,10 +65,10 @@ MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in e
 def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
     """Draw the figures of a sweep's folder, by the mean over all bins."""
     folder, metric = read_folder(path, trust=trust), METRICS["mean"]
-    return draw_choice(best_of(folder, metric, measured(folder, metric)), path)
+    return draw_sensitivities(select_best(folder, metric, compute_metric(folder, metric)), path)
 
 
-def draw_choice(best: Best, place: Path) -> list[Path]:
+def draw_sensitivities(best: Best, place: Path) -> list[Path]:
     """Draw the sensitivity curves of every problem in which something was varied."""
     paths: list[Path] = []
     folder, title = best.folder, best.folder.experiment.title
@@ -80,7 +80,7 @@ def draw_choice(best: Best, place: Path) -> list[Path]:
         lines = [
             line
             for group in groups
-            for line in sensitivities(group, best.values, best.less_is_better)
+            for line in sensitivity_lines(group, best.values, best.less_is_better)
         ]
         if lines:
             label = f"{folder.quantity}, {best.metric.name}"
@@ -89,21 +89,21 @@ def draw_choice(best: Best, place: Path) -> list[Path]:
     return paths
 
 
-def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[Sensitivity]:
-    """The curve of every setting of a group, by all runs."""
-    own = values[group.rows]
-    means = trial_means(own)
+def sensitivity_lines(group: Group, values: np.ndarray, less: bool = False) -> list[Sensitivity]:
+    """Return the sensitivity curve of every parameter of a group, by all runs."""
+    runs = values[group.rows]
+    means = trial_means(runs)
     lines = []
     for name, points in _all_responses(group, -means if less else means).items():
         trials = [point.envelope for point in points]
-        envelope = np.column_stack([means[trials], trial_intervals(own[trials])])
+        envelope = np.column_stack([means[trials], trial_intervals(runs[trials])])
         tried = [point.value for point in points]
         lines.append(Sensitivity(group.agent, name, tried, envelope, less))
     return lines
 
 
 def _all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
-    """The worth of every value of every setting; more is better."""
+    """Return the response to every value of every parameter; more is better."""
     if not len(means):
         return {}
     best = best_index(means)
@@ -111,7 +111,7 @@ def _all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]
 
 
 def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
-    """The maps of every two settings, those that matter most first; without maps that are huge."""
+    """Return the maps of every two parameters, the most important first, without huge ones."""
     means = trial_means(values[group.rows])
     worth = -means if less else means
     matters = {
@@ -136,7 +136,7 @@ def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[Heat
 
 
 def report_sweep(path: Path, *, trust: bool = False) -> Path:
-    """Write the page of a folder, by the metric of a best.json that belongs to its runs."""
+    """Write the report of a folder, by the metric of a best.json that belongs to its runs."""
     folder = read_folder(path, trust=trust)
     experiment = folder.experiment
     sweep, differences = sweep_section(folder)
@@ -156,12 +156,12 @@ def report_sweep(path: Path, *, trust: bool = False) -> Path:
 
 
 def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any]]]:
-    """Everything that the page shows of the trials, and the differences between agents."""
+    """Return the section of all trials, and the differences between agents."""
     experiment, columns = folder.experiment, folder.columns
     stored = _stored_choices(folder)
     metric = METRICS[stored["metric"] if stored else "mean"]
-    curves, positions, values = read_curves(folder, metric)
-    best = best_of(folder, metric, folder.values if metric.name == "mean" else values)
+    curves, positions, values = summarise_curves(folder, metric)
+    best = select_best(folder, metric, folder.values if metric.name == "mean" else values)
     data, less = stored or best.as_data(), best.less_is_better
     stages = dict.fromkeys(each["stage"] for each in data["choices"] if each["best"] is not None)
     varied = {name for group in folder.groups for name in group.settings}
@@ -183,8 +183,8 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
         columns={name: columns[name] for name in (*shown, "runs", "diverged")},
         groups=[
             SweepGroup(
-                group.agent, group.label, group.problem, sensitivities(group, best.values, less),
-                heat_maps(group, best.values, less),
+                group.agent, group.label, group.problem,
+                sensitivity_lines(group, best.values, less), heat_maps(group, best.values, less),
             )
             for group in folder.groups
         ],
@@ -199,7 +199,7 @@ def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any
 
 
 def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
-    """The content of best.json, if it is of these runs."""
+    """Read best.json if it belongs to these runs."""
     try:
         stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
         if (stored["spec"], stored["trials"]) != (folder.config_hash, folder.trials_hash):
@@ -209,7 +209,9 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
         return None
 
 
-def read_curves(folder: SweepFolder, metric: Metric) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def summarise_curves(
+    folder: SweepFolder, metric: Metric
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """In one pass over all batches: curves (trials, 3, points) with mean, low and high, the
     positions (points,) of their points, and the metric of all runs (trials, runs)."""
     trials = folder.table.num_rows
@@ -223,7 +225,7 @@ def read_curves(folder: SweepFolder, metric: Metric) -> tuple[np.ndarray, np.nda
     curves = np.full((trials, 3, points), np.nan, np.float32)
     values = np.full((trials, folder.experiment.runs), np.nan)
     for row, own in folder.all_curves():
-        values[row] = values_of(folder, metric, row, own)
+        values[row] = metric_of_row(folder, metric, row, own)
         own_bins, common = folder.panel(row, own).x, own
         if not np.array_equal(own_bins, bins):  # looks where phases begin, which settings can move
             common = own[:, np.maximum(np.searchsorted(own_bins, bins, side="right") - 1, 0)]
@@ -232,7 +234,7 @@ def read_curves(folder: SweepFolder, metric: Metric) -> tuple[np.ndarray, np.nda
 
 
 def mean_band(runs: np.ndarray) -> np.ndarray:
-    """Mean and 95 % t-interval over runs, (runs, points) to (3, points); NaN after a divergence."""
+    """Return mean and 95 % t-interval, (runs, points) to (3, points); NaN after a divergence."""
     from scipy.special import stdtrit
 
     runs = finite_or_nan(runs)

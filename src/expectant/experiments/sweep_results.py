@@ -1,4 +1,4 @@
-"""The folder of a sweep as groups of trials among which a choice is made."""
+"""Results of a sweep: groups of trials among which the best setting is chosen."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class SweepFolder:
-    """A finished sweep: its spec, its store and its table of trials."""
+    """A finished sweep: its config, its store and its table of trials."""
 
     path: Path
     experiment: Experiment
@@ -58,7 +58,6 @@ class SweepFolder:
 
     @cached_property
     def index(self) -> dict[str, list[Span]]:
-        """The batches that are there."""
         return self.store.index()
 
     @cached_property
@@ -79,18 +78,17 @@ class SweepFolder:
     @cached_property
     def groups(self) -> list[Group]:
         """Every agent in every domain, in the order of the table."""
-        return list(_groups(self))
+        return list(_group_trials(self))
 
     @property
     def quantity(self) -> str:
-        """What the curves are of."""
         experiment = self.experiment
         if experiment.record is not None:
             return experiment.record.definition.title
         return QUANTITIES.get(experiment.curve) or ("reward" if experiment.steps else "return")
 
     def panel(self, row: int, curves: np.ndarray) -> Panel:
-        """The curves (runs, bins) of a row's trial as a panel, without any exact solution."""
+        """Return the curves (runs, bins) of a row's trial as a panel without exact solutions."""
         varied = [name for name in self.columns if name.startswith("domain.")]
         names = ("base_panel", "base_agent", "agent.discount", *varied)
         key = tuple(value_text(self.columns[name][row]) for name in names if name in self.columns)
@@ -107,7 +105,7 @@ class SweepFolder:
         return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)
 
     def trial(self, row: int, runs: int) -> Trial:
-        """The trial of a row, with so many runs, from what its first batch says about it."""
+        """Build the trial of a row, with ``runs`` runs, from the facts of its first batch."""
         columns, describe = self.columns, ComponentBuilder()
         name = columns["hash"][row]
         spans = self.index.get(name)
@@ -129,12 +127,12 @@ class SweepFolder:
         )
 
     def curves(self, row: int) -> np.ndarray:
-        """The curves (runs, bins) of a row's trial."""
+        """Read the curves (runs, bins) of a row's trial."""
         name = self.columns["hash"][row]
         return self.store.curves(name, self.index.get(name, []), self.experiment.runs)
 
     def all_curves(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Every finished row of the table with its curves (runs, bins), read a few at a time."""
+        """Yield every finished row with its curves (runs, bins), read a few at a time."""
         rows = [row for group in self.groups for row in group.rows.tolist()]
         with ThreadPoolExecutor(READERS) as pool:
             yield from zip(rows, pool.map(self.curves, rows), strict=True)
@@ -166,7 +164,7 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     return SweepFolder(path, experiment, store, table)
 
 
-def _groups(folder: SweepFolder) -> Iterator[Group]:
+def _group_trials(folder: SweepFolder) -> Iterator[Group]:
     panels = {panel.name: panel for panel in folder.experiment.panels}
     columns = folder.columns
     members: dict[tuple[str, str], list[int]] = {}
@@ -174,7 +172,7 @@ def _groups(folder: SweepFolder) -> Iterator[Group]:
         members.setdefault(names, []).append(row)
     for (panel, agent), rows in members.items():
         problems: dict[str, list[int]] = {}
-        varied = _varied(columns, ("domain.",), rows)
+        varied = _varied_settings(columns, ("domain.",), rows)
         for row in rows:
             around = [f"{name}={value_text(columns[name][row])}" for name in varied]
             problems.setdefault(" ".join(filter(None, [panel, *around])), []).append(row)
@@ -183,22 +181,22 @@ def _groups(folder: SweepFolder) -> Iterator[Group]:
             finished = [row for row in own if columns["runs"][row] == folder.experiment.runs]
             settings = {
                 name: [columns[name][row] for row in finished]
-                for name in _varied(columns, CHOSEN, own)
+                for name in _varied_settings(columns, CHOSEN, own)
             }
             unfinished = np.setdiff1d(own, finished)
             yield Group(agent, label, problem, np.array(finished, int), settings, unfinished)
 
 
-def _varied(
+def _varied_settings(
     columns: dict[str, list[Any]], prefixes: tuple[str, ...], rows: Sequence[int]
 ) -> Iterable[str]:
-    """The settings that are not the same in all these rows."""
+    """Return the settings that differ among rows."""
     names = [name for name in columns if name.startswith(prefixes)]
     return [name for name in names if len({value_text(columns[name][row]) for row in rows}) > 1]
 
 
-def measured(folder: SweepFolder, metric: Metric) -> np.ndarray:
-    """The number of every run of every trial, (trials, runs); NaN where a run diverged.
+def compute_metric(folder: SweepFolder, metric: Metric) -> np.ndarray:
+    """Compute a metric of every run of every trial, (trials, runs); NaN where a run diverged.
 
     Only the mean over all bins is in the table; for the others all curves are read.
     """
@@ -206,12 +204,12 @@ def measured(folder: SweepFolder, metric: Metric) -> np.ndarray:
         return folder.values
     values = np.full_like(folder.values, np.nan)
     for row, curves in folder.all_curves():
-        values[row] = values_of(folder, metric, row, curves)
+        values[row] = metric_of_row(folder, metric, row, curves)
     return values
 
 
-def values_of(folder: SweepFolder, metric: Metric, row: int, curves: np.ndarray) -> np.ndarray:
-    """What a metric makes of the curves (runs, bins) of one row of the table: (runs,)."""
+def metric_of_row(folder: SweepFolder, metric: Metric, row: int, curves: np.ndarray) -> np.ndarray:
+    """Compute a metric (runs,) of the curves (runs, bins) of one row."""
     if metric.needs_optimum:
         raise ValueError(
             f"--metric {metric.name}: compares with acting ε-greedily on q*, "
