@@ -1,4 +1,4 @@
-"""Questions about one's own problem: is a plan safe, is the model right, are the values?"""
+"""Diagnostics of a problem: is planning sound, and how large are the errors of model and values?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEGLIGIBLE = 1e-9
 
 
 class Safety(NamedTuple):
-    """Whether action values may be planned with an expectation model, and where not."""
+    """Soundness of planning action values with an expectation model, and the largest loss."""
 
     safe: bool
     largest: float
@@ -52,7 +52,7 @@ def action_values_safe(
     discount: float = 1.0,
     phase: int = 0,
 ) -> Safety:
-    """A plain answer from the planning gap: is planning with action values safe here?
+    """Tell from the planning gap if planning with action values is safe.
 
     ``action_values`` (S, A) default to the optimal ones. Safe means that at these values an
     expectation model backs up what a distribution model would.
@@ -76,7 +76,7 @@ def action_values_safe(
 
 
 class Errors(NamedTuple):
-    """At every checkpoint: (runs, checkpoints); NaN where it has no meaning or the run diverged.
+    """Errors at every checkpoint, (runs, checkpoints); NaN if undefined or if the run diverged.
 
     ``model`` is the root mean squared error of s̄ and r over states and actions against the exact
     ones of the first phase; ``value`` that of the state values against the optimal ones.
@@ -102,7 +102,7 @@ def errors_over_time(
     step_limit: int = 10_000,
     compiled: bool | None = None,
 ) -> Errors:
-    """How wrong an agent's model and values are while it learns, on a finite MDP."""
+    """Measure the errors of an agent's model and values while it learns, on a finite MDP."""
     for argument, value, rule in (
         ("episodes", episodes, whole(1)),
         ("every", every, whole(1)),
@@ -121,23 +121,24 @@ def errors_over_time(
         raise ValueError(f"features: must be those of the present state alone, got {features!r}")
     name, probes = type(agent).__name__, np.eye(shape.size, padded_size(shape.size))
     kernel = load_loop(setup, compiled, name, Silent())
-    ask = load_probe(copy_subject(setup.build(0)[0]), states, compiled, name, Silent())
-    asked = ("features", "values", "model")
+    probe = load_probe(copy_subject(setup.build(0)[0]), states, compiled, name, Silent())
+    questions = ("features", "values", "model")
     checkpoints = np.arange(every, episodes + 1, every)
-    found = Errors(checkpoints, *np.full((2, runs, checkpoints.size), np.nan))
+    errors = Errors(checkpoints, *np.full((2, runs, checkpoints.size), np.nan))
     control = new_control()
     for number in range(runs):
-        course = drive(setup, number, kernel, control, checkpoints)
-        for place, stop in enumerate(iterate_interruptibly(course, control)):
+        stops = drive(setup, number, kernel, control, checkpoints)
+        for column, stop in enumerate(iterate_interruptibly(stops, control)):
             if stop.status == DONE:
-                answers = probe_agent(ask, copy_subject(stop.run), states, asked, measures=probes)
-                found.model[number, place] = _model_error(answers, world)
-                found.value[number, place] = np.sqrt(np.mean((answers.values - optimum) ** 2))
-    return found
+                subject = copy_subject(stop.run)
+                answers = probe_agent(probe, subject, states, questions, measures=probes)
+                errors.model[number, column] = _model_error(answers, world)
+                errors.value[number, column] = np.sqrt(np.mean((answers.values - optimum) ** 2))
+    return errors
 
 
 def _model_error(answers: Answers, world: Dynamics) -> float:
-    """Of r and s̄ together, each state and action counting the same; NaN for agents without one."""
+    """Return the error of r and s̄ together, averaged over pairs; NaN for agents without a model."""
     expected = expected_next(world, answers.features)
     rewards = (answers.rewards - world.rewards) ** 2
     means = ((answers.futures - expected) ** 2).sum(axis=-1)
@@ -146,7 +147,7 @@ def _model_error(answers: Answers, world: Dynamics) -> float:
 
 @function
 def decide(run, rng, repeats):
-    """Choose an action so many times in the present state; returns the sum of the choices."""
+    """Choose an action ``repeats`` times in the present state; return the sum of the choices."""
     run, rng = unowned(run), unowned(rng)
     total = 0
     for _ in range(repeats):
@@ -157,10 +158,7 @@ def decide(run, rng, repeats):
 def decision_nanoseconds(
     domain: Domain, features: Features, agent: Agent, *, repeats: int = 2000, rounds: int = 5
 ) -> float:
-    """How long one decision takes, the best of some rounds; ε is set to 0, so that all decide.
-
-    All are made where the first episode begins, by an agent that has learned nothing.
-    """
+    """Measure the time of one greedy decision of an untrained agent; the best of some rounds."""
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
     setup = Setup(domain, features, agent, episodes=1, step_limit=1, strict=False)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.core.updates import own_error
+from expectant.core.updates import error_of
 from expectant.core.vectors import Weighted
 from expectant.core.verbs import add_expected, backed_up_value, improve, learn, plan
 from expectant.models.expectation import LinearPart
@@ -167,11 +167,11 @@ def outcome(form: str, step: Any, seed: int, discount: float, known: float) -> t
     model.rewards[0, :4] = rng.normal(size=4)
     model.rows[0, :, :4] = rng.normal(size=(4, 4)) * 10.0 ** rng.uniform(-2, 2)
     weights, helper = np.append(rng.normal(size=4), np.zeros(4)), np.zeros(8)
-    before = own_error(model, state, 0, weights, discount)
+    before = error_of(model, state, 0, weights, discount)
     helper[:4] = known * before * state.values / (state.values @ state.values)
     update = planned(form).agent.update._replace(helper=helper, bounded=True)
     improve(update, model, 1, weights, state, discount, step, 0.0)
-    return before, own_error(model, state, 0, weights, discount), known * before
+    return before, error_of(model, state, 0, weights, discount), known * before
 
 
 @settings(max_examples=200, deadline=None)

@@ -60,10 +60,10 @@ __all__ = [
 
 @optional
 def correct(weights, state, error, step, row):
-    """w_i ← w_i + α_i δ s_i; ``row`` says which weights these are among those that share ``step``.
+    """w_i ← w_i + α_i δ s_i, where w is row number ``row`` of the weights that share ``step``.
 
-    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`). Values that are not
-    linear have a gradient of their own: w ← w + α δ ∇v̂(s, w).
+    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`). Non-linear values
+    implement w ← w + α δ ∇v̂(s, w).
     """
     adapt(step, row, state, error)
     for n in range(size(state)):
@@ -72,13 +72,13 @@ def correct(weights, state, error, step, row):
 
 @optional
 def displacement(weights, state, error, step):
-    """How far the last :func:`correct` by this error has moved the value of this state."""
+    """Change of v̂(s) by the last :func:`correct` with this error."""
     return value_change(step, 0, state, error)
 
 
 @function
 def move_row(weights, state, target, step, row):
-    """Row number ``row`` of weights (A, D) towards a target, as :func:`move`."""
+    """Do as :func:`move` with row number ``row`` of weights (A, D)."""
     error = target - dot(state, weights[row])
     correct(weights[row], state, error, step, row)
     return error
@@ -126,7 +126,7 @@ def levi_target(model, state, actions, weights, discount):
 
 @function
 def levi_choice(model, state, actions, weights, discount):
-    """LEVI's target and the (first) action that attains it."""
+    """LEVI: the target and the first action that attains it."""
     best, chosen = -math.inf, 0
     for action in range(actions):
         candidate = backed_up_value(model, state, action, weights, discount)
@@ -217,7 +217,7 @@ def accumulate(traces, state, action, decay, weight):
 
 @function
 def bound_traces(traces, state, action, step):
-    """Shorten z where α zᵀx > 1: an update would then overshoot the target it moves towards."""
+    """z ← z / max(1, α zᵀx), so that an update cannot overshoot its target."""
     reach = step * dot(state, traces[action])
     if reach > 1.0:
         for other in range(traces.shape[0]):
@@ -227,7 +227,7 @@ def bound_traces(traces, state, action, step):
 
 @function
 def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded):
-    """Sarsa(λ) with accumulating traces (S&B section 12.7), shortened ones if ``bounded``."""
+    """Sarsa(λ) with accumulating traces (S&B section 12.7), shortened if ``bounded``."""
     state, action = transition.state, transition.action
     future = dot(transition.next_state, weights[next_action])
     target = transition.reward + discount * transition.alive * future
@@ -245,8 +245,8 @@ def true_online_sarsa(
 ):
     """True online Sarsa(λ), with dutch traces (van Seijen et al. 2016; S&B section 12.7).
 
-    ``expected`` (1,) is what the present action's value was before the last update; 0 at first.
-    Traces are shortened if ``bounded``.
+    ``expected`` (1,) is the value of the present action before the last update; 0 at first. Traces
+    are shortened if ``bounded``.
     """
     state, action = transition.state, transition.action
     now = dot(state, weights[action])
@@ -272,12 +272,12 @@ def rvi_q_learning(weights, transition, reference, step):
 
 
 # Traces of off-policy learning: e ← ρ(e + s), w ← w + α δ e, e ← γλ(1 − β) e, as in GTD(λ) and in
-# Sutton et al. (2023). A trace (D,) is written out.
+# Sutton et al. (2023). A trace (D,) is dense.
 
 
 @function
 def add_columns(rows, action, state, weights, amount):
-    """w += amount · F_a s, where row j of ``rows`` is column j of F_a (of an option's F_o too)."""
+    """w += amount · F_a s, where row j of ``rows`` is column j of F_a (or of an option's F_o)."""
     for n in range(size(state)):
         j, change = index(state, n), amount * value(state, n)
         for i in range(weights.shape[0]):
@@ -294,9 +294,9 @@ def enter_trace(trace, state, ratio):
 
 @function
 def bound_trace(trace, state, step):
-    """Shorten e where α eᵀs > 1: an update would then overshoot the target it moves towards.
+    """e ← e / max(1, α eᵀs), so that an update cannot overshoot its target.
 
-    It cuts off ratios ρ above 1 / (α sᵀs), which grows without bound as the step size falls.
+    It limits ratios ρ to 1 / (α sᵀs), which grows without bound as the step size falls.
     """
     reach = step * dot(state, trace)
     if reach > 1.0:
@@ -320,7 +320,7 @@ def leave_trace(trace, decay):
 
 @function
 def clear_trace(trace):
-    """e ← 0, where an episode begins."""
+    """e ← 0, at the start of an episode."""
     for j in range(trace.shape[0]):
         trace[j] = 0.0
 
@@ -351,7 +351,7 @@ def add_correction(model, state, action, weights, amount, step):
 
 
 @function
-def own_error(model, state, action, weights, discount):
+def error_of(model, state, action, weights, discount):
     """r + γ wᵀs̄ − wᵀs for one action."""
     return backed_up_value(model, state, action, weights, discount) - dot(state, weights)
 
@@ -366,8 +366,8 @@ def take_back(model, state, action, weights, along, against, step, part):
 
 
 @function
-def share_of(change, whole):
-    """|change / whole|, nothing where there was nothing to change by."""
+def relative_change(change, whole):
+    """|change / whole|, 0 if ``whole`` is 0."""
     return abs(change / whole) if whole != 0.0 else 0.0
 
 
@@ -375,15 +375,17 @@ def share_of(change, whole):
 def gradient_planning(
     model, state, actions, weights, helper, discount, step, helper_step, rate, bounded
 ):
-    """Gradient planning, corrected (TDC's form): w ← w + α [δ s − γ (hᵀs) s̄]."""
+    """Gradient planning, TDC's corrected form: w ← w + α [δ s − γ (hᵀs) s̄]."""
     target, action = levi_choice(model, state, actions, weights, discount)
     expected = dot(state, helper)
     error = move(weights, state, target - rate, step)
-    between = own_error(model, state, action, weights, discount) if bounded else 0.0
+    between = error_of(model, state, action, weights, discount) if bounded else 0.0
     add_correction(model, state, action, weights, discount * expected, step)
     if bounded:
-        after = own_error(model, state, action, weights, discount)
-        effect = share_of(between - rate - error, error) + share_of(after - between, expected)
+        after = error_of(model, state, action, weights, discount)
+        effect = relative_change(between - rate - error, error) + relative_change(
+            after - between, expected
+        )
         if effect > 1.0:
             part = 1.0 - 1.0 / effect
             take_back(model, state, action, weights, error, discount * expected, step, part)
@@ -395,14 +397,14 @@ def gradient_planning(
 def gtd2_planning(
     model, state, actions, weights, helper, discount, step, helper_step, rate, bounded
 ):
-    """Gradient planning as GTD2 has it: w ← w + α (hᵀs) (s − γ s̄)."""
+    """Gradient planning, GTD2's form: w ← w + α (hᵀs) (s − γ s̄)."""
     target, action = levi_choice(model, state, actions, weights, discount)
     error, expected = target - rate - dot(state, weights), dot(state, helper)
     correct(weights, state, expected, step, 0)
     add_correction(model, state, action, weights, discount * expected, step)
     if bounded:
-        after = own_error(model, state, action, weights, discount) - rate
-        effect = share_of(after - error, expected)
+        after = error_of(model, state, action, weights, discount) - rate
+        effect = relative_change(after - error, expected)
         if effect > 1.0:
             part = 1.0 - 1.0 / effect
             take_back(model, state, action, weights, expected, discount * expected, step, part)

@@ -1,4 +1,4 @@
-"""Telling people what is going on, on standard error, when it takes more than a moment."""
+"""Progress of compilation and runs, on standard error."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from expectant.core.errors import missing_packages
 
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
-TOLD_FROM = 0.02  # the estimate of the time left is unreliable below
+RELIABLE_FROM = 0.02  # the estimate of the time left is unreliable below 2 %
 
 ShowFraction = Callable[[float], None]
 
 
 class Reporter(Protocol):
-    """Shows compiling (or loading what was compiled before, ``cached``) and running.
+    """Shows compilation (loading, if ``cached``), the progress of runs, and notes.
 
-    ``running`` yields a function that takes the fraction done. ``note`` is told what people have to
-    know in the meantime; those who derive from this class say it, unless they do otherwise.
+    ``progress`` yields a function that takes the fraction done.
     """
 
     def compilation(self, what: str, cached: bool) -> AbstractContextManager[None]: ...
@@ -32,7 +31,7 @@ class Reporter(Protocol):
 
 
 class Silent(Reporter):
-    """Says nothing."""
+    """Shows nothing but notes."""
 
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
@@ -44,11 +43,10 @@ class Silent(Reporter):
 
 
 class Lines(Reporter):
-    """A line now and then, for logs and pipes."""
+    """Prints a line every ten seconds, for logs and pipes."""
 
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
-        """Say so if it takes more than a moment."""
         notice = threading.Timer(QUIET_SECONDS, say, [f"{_stage(what, cached)} ..."])
         notice.daemon = True
         notice.start()
@@ -71,7 +69,7 @@ class Lines(Reporter):
 
 
 class Bars(Reporter):
-    """A bar of its own for every stage, gone when it is over."""
+    """Shows a progress bar for every stage."""
 
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
@@ -91,10 +89,7 @@ def _stage(what: str, cached: bool) -> str:
 
 
 class OverallProgress(Silent):
-    """Shows a long piece of work as a whole: the weight of what is done, and the time left.
-
-    The time left is judged by the time that the work took without compiling.
-    """
+    """Shows the progress of many tasks with weights, and the time left without compilation."""
 
     def __init__(self, title: str, total: float) -> None:
         self.title, self.total, self.done = title, total, 0.0
@@ -116,7 +111,7 @@ class OverallProgress(Silent):
 
     @contextmanager
     def exclude_time(self) -> Iterator[None]:
-        """Leave the time that is spent inside out of the account."""
+        """Do not count the time spent within this context."""
         start = time.perf_counter()
         try:
             yield
@@ -131,14 +126,14 @@ class OverallProgress(Silent):
             yield
 
     def time_left(self, done: float) -> str:
-        """About how long the rest will take, in words; nothing where that is not known yet."""
-        if done < TOLD_FROM * self.total:
+        """Return the estimated time left in words, empty below 2 %."""
+        if done < RELIABLE_FROM * self.total:
             return ""
         seconds = (time.perf_counter() - self.start) * (self.total - done) / done
         return f", about {duration_text(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
-        """Show what is done at present, and how much is."""
+        """Show the present task and the weight of all finished ones."""
         if self.bar is not None:
             description = f"{self.title}: {what}{self.time_left(done)}"
             self.bar.update(self.task, completed=done, description=description)
@@ -148,32 +143,32 @@ class OverallProgress(Silent):
             say(f"{self.title}: {percent:.0f} %{self.time_left(done)}, now {what}")
 
 
-def make_reporter(wanted: bool | Reporter) -> Reporter:
-    """What ``run(progress=…)`` means: a reporter, or yes, or no."""
-    if not isinstance(wanted, bool):
-        return wanted
-    if not wanted:
+def make_reporter(progress: bool | Reporter) -> Reporter:
+    """Return the reporter for an argument ``progress``."""
+    if not isinstance(progress, bool):
+        return progress
+    if not progress:
         return Silent()
     return Bars() if is_interactive() else Lines()
 
 
 def is_interactive() -> bool:
-    """Whether somebody is watching the terminal, and bars can be drawn there."""
+    """Return True if bars can be drawn on a terminal."""
     return sys.stderr.isatty() and "rich" not in missing_packages("cli")
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def duration_text(seconds: float) -> str:
-    """A length of time in words."""
+    """Format a duration."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def make_bar(left: bool = True) -> Any:
-    """A progress bar with percentage, time passed and, unless it is said otherwise, time left."""
+    """Make a progress bar with percentage, time passed and, if ``left``, time left."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
