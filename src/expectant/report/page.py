@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else, the same bytes for the same data."""
+"""The report page: one self-contained HTML file, the same bytes for the same data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCRIPTS = ("plots.js", "trials.js")
 OTHER_CLAIMS = "other-claims"
 LINE = 2.0  # pixels
 DIGITS = 5  # that a page has of a number
-LOOK = {"band": BAND_OPACITY, "optimum": OPTIMUM_COLOUR, "break": SWITCH_COLOUR, "line": LINE}
+STYLE = {"band": BAND_OPACITY, "optimum": OPTIMUM_COLOUR, "break": SWITCH_COLOUR, "line": LINE}
 
 
 def write_page(path: str | Path, sections: Sequence[Section], palette: Palette) -> Path:
@@ -38,17 +38,18 @@ def write_page(path: str | Path, sections: Sequence[Section], palette: Palette) 
 
 
 def page(sections: Sequence[Section], palette: Palette) -> str:
-    """The whole page as text; the first section is its header."""
+    """Return the page as text; the first section is its header."""
     require_extra("a page", "report")
     first = sections[0] if sections else None
     if not isinstance(first, Header):
         raise ValueError(f"write_page: sections must begin with a Header, got {first!r}")
     shown = [section for section in sections if not section.is_empty]
     anchors = section_anchors(shown)
+    with_anchors = list(zip(shown, anchors, strict=True))
     data = [
-        {"kind": section.macro, **found}
-        for section, anchor in zip(shown, anchors, strict=True)
-        if (found := section.data(anchor)) is not None
+        {"kind": section.macro, **section_data}
+        for section, anchor in with_anchors
+        if (section_data := section.data(anchor)) is not None
     ]
     scripts = [_bundle()] if data else []
     if any(section.plots for section in shown):
@@ -57,19 +58,19 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
         scripts.insert(0, get_plotlyjs())
     return _environment().get_template("page.html").render(
         title=first.title,
-        sections=list(zip(shown, anchors, strict=True)),
-        figures={s.figure: a for s, a in zip(shown, anchors, strict=True) if isinstance(s, Curves)},
+        sections=with_anchors,
+        figures={s.figure: anchor for s, anchor in with_anchors if isinstance(s, Curves)},
         judged={f for section in shown if isinstance(section, Glance) for f in section.figures},
         palette=palette,
         style=_part("page.css"),
-        data={"look": LOOK, "palette": _palette_data(palette), "sections": data} if data else None,
+        data={"style": STYLE, "palette": _palette_data(palette), "sections": data} if data else None,
         scripts=scripts,
         hashes=[_hash(script) for script in scripts],
     )  # fmt: skip
 
 
 def section_anchors(sections: Sequence[Section]) -> list[str]:
-    """The address of each section within the page; every figure may have one section only."""
+    """Return the anchor of each section; every figure may have one section only."""
     anchors: list[str] = []
     figures: set[str] = set()
     for section in sections:
@@ -86,36 +87,36 @@ def section_anchors(sections: Sequence[Section]) -> list[str]:
 
 def _palette_data(palette: Palette) -> dict[str, Any]:
     return {
-        key: {
-            "name": style.name,
-            "colour": style.colour,
-            "dash": style.dashes(LINE),
-            "symbol": style.symbol,
-        }
+        key: {"name": style.name, "colour": style.colour, "dash": style.dashes(LINE),
+              "symbol": style.symbol}
         for key, style in palette.items()
-    }
+    }  # fmt: skip
 
 
 @cache
 def _environment() -> Any:
-    """The templates; whatever is put into them is escaped, and must be there."""
+    """Return the environment of templates; values are escaped, and must be defined."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("expectant.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     # Compact; a NaN would not be JSON.
-    look = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
-    found.policies["json.dumps_kwargs"] = look
+    compact = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
+    environment.policies["json.dumps_kwargs"] = compact
     for show in (format_number, format_two_digits, format_percent, figure_name):
-        found.filters[show.__name__] = show
-    found.globals |= {"badges": BADGES, "unknown_badge": UNKNOWN, "other_claims": OTHER_CLAIMS}
-    return found
+        environment.filters[show.__name__] = show
+    environment.globals |= {
+        "badges": BADGES,
+        "unknown_badge": UNKNOWN,
+        "other_claims": OTHER_CLAIMS,
+    }
+    return environment
 
 
 def _plain(array: np.ndarray) -> list[Any]:
-    """An array as lists of numbers that are short enough for a page; None where there is none."""
+    """Convert an array to lists of rounded numbers, None for NaN."""
     if array.dtype.kind != "f":
         return array.tolist()
     if array.ndim > 1:
@@ -130,11 +131,11 @@ def _part(name: str) -> str:
 
 @cache
 def _bundle() -> str:
-    """All scripts as one, whose names are nobody else's."""
+    """Return all scripts as one, in a scope of their own."""
     parts = "\n".join(_part(name) for name in SCRIPTS)
     return f'\n"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def _hash(script: str) -> str:
-    """What the page's policy names a script by, so that no other one is run."""
+    """Return the hash by which the page's policy allows a script."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,6 +1,6 @@
-"""What a page is made of: sections, as plain data, each drawn by the macro of its name.
+"""The sections of a page as plain data; the macro of its name lays each out.
 
-A page is a list of these in order. One that has nothing to show does not appear.
+A page is a list of sections; empty ones are left out.
 """
 
 from __future__ import annotations
@@ -16,16 +16,12 @@ from expectant.report.formatting import figure_name, format_two_digits, slug
 
 Rows = Sequence[tuple[str, object]]
 Verdict = Mapping[str, Any]
-# Symbol and class; the word is always written too, so nothing depends on colour or on the symbol.
+# Symbol and CSS class; the word is written beside them.
 BADGES = {
-    "holds": ("✓", "holds"),
-    "does not hold": ("✗", "fails"),
-    "equal": ("=", "undecided"),
-    "unclear": ("?", "undecided"),
-    "undecided": ("?", "undecided"),
-    "adaptive": ("✓", "holds"),
+    "holds": ("✓", "holds"), "does not hold": ("✗", "fails"), "equal": ("=", "undecided"),
+    "unclear": ("?", "undecided"), "undecided": ("?", "undecided"), "adaptive": ("✓", "holds"),
     "not adaptive": ("✗", "fails"),
-}
+}  # fmt: skip
 UNKNOWN = ("·", "undecided")
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 
@@ -44,7 +40,7 @@ class ClaimRow(NamedTuple):
         return f"claim-{slug(self.figure)}-{slug(self.id)}"
 
     def under(self, interpretation: str) -> list[Verdict]:
-        """The verdicts under one interpretation."""
+        """Return the verdicts under one interpretation."""
         return [verdict for verdict in self.verdicts if verdict["interpretation"] == interpretation]
 
 
@@ -54,10 +50,10 @@ def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
     for verdict in verdicts:
         grouped.setdefault((str(verdict["figure"]), str(verdict["id"])), []).append(verdict)
     claims = []
-    for (figure, name), own in grouped.items():
-        rules = {verdict.get("rule") or "" for verdict in own}
+    for (figure, name), group in grouped.items():
+        rules = {verdict.get("rule") or "" for verdict in group}
         rule = rules.pop() if len(rules) == 1 else ""
-        claims.append(ClaimRow(name, figure, own[0]["claim"], rule, own))
+        claims.append(ClaimRow(name, figure, group[0]["claim"], rule, group))
     return claims
 
 
@@ -65,8 +61,8 @@ def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
 class Section:
     """A part of a page: the macro of its name lays it out, the script draws its ``data``."""
 
-    plots: ClassVar[bool] = False  # whether its data are drawn by plotly
-    shows: ClassVar[tuple[str, ...]] = ()  # without any of these it is empty
+    plots: ClassVar[bool] = False  # True if plotly draws its data
+    shows: ClassVar[tuple[str, ...]] = ()  # it is empty if all of these are
 
     @property
     def macro(self) -> str:
@@ -77,7 +73,7 @@ class Section:
         return bool(self.shows) and not any(getattr(self, name) for name in self.shows)
 
     def data(self, anchor: str) -> dict[str, object] | None:
-        """What the script needs; ``anchor`` is the address of the section."""
+        """Return the data for the script, or None."""
         return None
 
 
@@ -108,29 +104,27 @@ class Glance(Section):
 
     @property
     def totals(self) -> list[tuple[str, str]]:
-        """The number of claims of each verdict, interpretation by interpretation."""
+        """The number of claims of each verdict, by interpretation."""
         lines = []
-        for interpretation in self.interpretations:
-            counts = Counter(
-                v["verdict"] for v in self.verdicts if v["interpretation"] == interpretation
-            )
+        for name in self.interpretations:
+            counts = Counter(v["verdict"] for v in self.verdicts if v["interpretation"] == name)
             kinds = [kind for kind in dict.fromkeys([*BADGES, *sorted(counts)]) if counts[kind]]
-            said = [f"{counts[k]} {PLURALS.get(k, k) if counts[k] > 1 else k}" for k in kinds]
-            lines.append((interpretation, ", ".join(said)))
+            parts = [f"{counts[k]} {PLURALS.get(k, k) if counts[k] > 1 else k}" for k in kinds]
+            lines.append((name, ", ".join(parts)))
         return lines
 
     @property
     def figures(self) -> dict[str, list[ClaimRow]]:
         """The claims of every figure."""
-        found: dict[str, list[ClaimRow]] = {}
+        by_figure: dict[str, list[ClaimRow]] = {}
         for claim in claims_of(self.verdicts):
-            found.setdefault(claim.figure, []).append(claim)
-        return found
+            by_figure.setdefault(claim.figure, []).append(claim)
+        return by_figure
 
 
 @dataclass(frozen=True, eq=False)
 class Claims(Section):
-    """Claims with their evidence; under a ``heading``, where they do not belong to a figure."""
+    """Claims with their evidence; those without a figure have a ``heading``."""
 
     shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
@@ -143,7 +137,7 @@ class Claims(Section):
 
 @dataclass(frozen=True, eq=False)
 class Curves(Section):
-    """One figure of curves, which can be switched on and off."""
+    """One interactive figure of curves."""
 
     plots: ClassVar[bool] = True
     figure: str
@@ -160,20 +154,19 @@ class Curves(Section):
 
 @dataclass(frozen=True, eq=False)
 class Worlds(Section):
-    """Drawings of domains: ``pictures`` of (caption, the bytes of a PNG)."""
+    """Drawings of domains: (caption, bytes of a PNG)."""
 
     shows: ClassVar[tuple[str, ...]] = ("pictures",)
     pictures: Sequence[tuple[str, bytes]]
 
     @property
     def encoded(self) -> list[tuple[str, str]]:
-        """The pictures as text."""
         return [(caption, base64.b64encode(png).decode()) for caption, png in self.pictures]
 
 
 @dataclass(frozen=True, eq=False)
 class Table(Section):
-    """A table under a ``title``; the first cell of a row names it."""
+    """A table; the first cell of a row is its name."""
 
     shows: ClassVar[tuple[str, ...]] = ("rows",)
     title: str
@@ -183,8 +176,7 @@ class Table(Section):
 
 @dataclass(frozen=True, eq=False)
 class Parameters(Section):
-    """How something was made: ``tables`` of (heading, rows of (name, value)), ``notes`` in words
-    and the ``command`` that makes it again, at some ``place``."""
+    """Tables of (heading, rows of (name, value)), notes, and the command to repeat it ``place``."""
 
     shows: ClassVar[tuple[str, ...]] = ("tables", "notes", "command", "place")
     tables: Sequence[tuple[str, Rows]]
@@ -195,7 +187,7 @@ class Parameters(Section):
 
 @dataclass(frozen=True, eq=False)
 class Environment(Section):
-    """Versions and seeds, and no date: the same results make the same page."""
+    """Versions and seeds, without a date: the same results give the same page."""
 
     shows: ClassVar[tuple[str, ...]] = ("rows",)
     rows: Rows
@@ -203,10 +195,7 @@ class Environment(Section):
 
 @dataclass(frozen=True, eq=False)
 class Adaptation(Section):
-    """The local-change adaptation test: rows as plain data by the name of their figure.
-
-    ``agents`` is what people call them, ``backups`` the same by agent and backups.
-    """
+    """The local-change adaptation test: rows by figure; ``agents`` and ``backups`` are labels."""
 
     shows: ClassVar[tuple[str, ...]] = ("tests",)
     tests: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -217,11 +206,11 @@ class Adaptation(Section):
         return self.backups[row["agent"], row["backups"]]
 
     def matrix(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
-        """The rows by backups and agent."""
-        found: dict[str, dict[str, Mapping[str, Any]]] = {}
+        """Arrange the rows by backups and agent."""
+        by_backups: dict[str, dict[str, Mapping[str, Any]]] = {}
         for row in rows:
-            found.setdefault(row["backups"], {})[row["agent"]] = row
-        return found
+            by_backups.setdefault(row["backups"], {})[row["agent"]] = row
+        return by_backups
 
     @staticmethod
     def every_run(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,4 @@
-"""The section of a sweep: best settings, curves, sensitivity, heat maps, a table of all trials.
-
-Large arrays go to the script as base64 of 32-bit floats.
-"""
+"""The section of a sweep: best settings, curves, sensitivity, heat maps, a table of all trials."""
 
 from __future__ import annotations
 
@@ -26,8 +23,8 @@ from expectant.report.sections import Section
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """One agent and one setting: ``envelope`` (values, 3) has mean, low and high with the other
-    settings at their best, NaN where every setting diverged."""
+    """One agent and one parameter: ``envelope`` (values, 3) has mean, low and high with the other
+    parameters at their best, NaN where everything diverged."""
 
     agent: str
     setting: str
@@ -46,15 +43,15 @@ class Sensitivity:
 
 
 def sensitivity_chart(lines: Sequence[Sensitivity], metric: str) -> Chart:
-    """Draw a plot for every setting; the best of each agent is never cut off."""
+    """Return a plot for every parameter; the axis covers the best of each agent."""
     plots = []
     for setting in dict.fromkeys(line.setting for line in lines):
-        own = [line for line in lines if line.setting == setting]
-        values = list(dict.fromkeys(value for line in own for value in line.values))
+        same = [line for line in lines if line.setting == setting]
+        values = list(dict.fromkeys(value for line in same for value in line.values))
         scale = axis_scale(values)
         ticks = [] if scale else [format_number(value) for value in values]
         curves = []
-        for line in own:
+        for line in same:
             x = np.array(line.values if scale else [values.index(v) for v in line.values], float)
             mean, low, high = line.envelope.T
             curves.append(Curve(line.agent, mean, low, high, runs=0, diverged=0, x=x))
@@ -66,7 +63,7 @@ def sensitivity_chart(lines: Sequence[Sensitivity], metric: str) -> Chart:
 
 
 def axis_scale(values: Iterable[Any]) -> str:
-    """The scale of a setting's axis: "log", "linear", or none where values are not numbers."""
+    """Return the scale of a parameter's axis: "log", "linear", or none without numbers."""
     listed = list(values)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed):
         return ""
@@ -75,10 +72,10 @@ def axis_scale(values: Iterable[Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """Two settings of one agent: ``means`` (first, second) with the others at their best.
+    """Two parameters of one agent: ``means`` (first, second) with the others at their best.
 
-    NaN where every setting diverged and where none was tried. ``trials`` has the row of the trial
-    behind every field, -1 where none was tried.
+    NaN where everything diverged or nothing was tried. ``trials`` has the row of the trial behind
+    every field, -1 if there is none.
     """
 
     first: str
@@ -91,26 +88,25 @@ class HeatMap:
 
     @property
     def best(self) -> float | None:
-        """The best mean; None where nothing is known."""
-        known = self.means[np.isfinite(self.means)]
-        if not known.size:
-            return None
-        return float(known.min() if self.less_is_better else known.max())
+        """The best mean; None if there is none."""
+        means = self.means[np.isfinite(self.means)]
+        best = means.min if self.less_is_better else means.max
+        return float(best()) if means.size else None
 
     @property
     def lowest(self) -> float | None:
-        """The mean from which on colours differ; None where nothing is known."""
-        known = self.means[np.isfinite(self.means)]
-        if self.less_is_better:  # the low ones are those to look at
+        """The lower end of the colour scale; None if there is none."""
+        if self.less_is_better:
             return self.best
-        return float(known[known >= colour_floor(known)].min()) if known.size else None
+        means = self.means[np.isfinite(self.means)]
+        return float(means[means >= colour_floor(means)].min()) if means.size else None
 
     @property
     def name(self) -> str:
         return " × ".join(name.removeprefix("agent.") for name in (self.first, self.second))
 
     def data(self) -> dict[str, Any]:
-        """Everything that the page's script draws, with rows for values of the second setting."""
+        """Return the data for the script, with rows for values of the second parameter."""
         return {
             "first": self.first.removeprefix("agent."),
             "second": self.second.removeprefix("agent."),
@@ -125,7 +121,7 @@ class HeatMap:
 
 @dataclass(frozen=True, eq=False)
 class SweepGroup:
-    """One agent in one domain: its sensitivity and the maps of every two of its settings."""
+    """One agent in one domain: sensitivities, and a map of every two parameters."""
 
     agent: str
     label: str
@@ -181,18 +177,18 @@ class SweepSection(Section):
 
     @property
     def map_names(self) -> list[str]:
-        return [f"{group.name}: {each.name}" for group in self.groups for each in group.maps]
+        return [f"{group.name}: {heat.name}" for group in self.groups for heat in group.maps]
 
     @staticmethod
     def describe(choice: Mapping[str, Any]) -> str:
-        """The best setting in words."""
+        """Describe the best setting."""
         if choice["best"] is None:
             return "none: every setting diverged" if choice["tried"] else "none finished yet"
         return format_setting(choice["settings"], choice["at_edge"]) or choice["best"]
 
     @staticmethod
     def score(score: Mapping[str, Any] | None) -> str:
-        """A mean, its interval and the number of runs."""
+        """Format a mean, its interval and the number of runs."""
         if score is None:
             return "–"
         if score["diverged"]:
@@ -207,7 +203,7 @@ class SweepSection(Section):
         drawn: dict[str, list[np.ndarray]] = {}
         for row in best:
             drawn.setdefault(self.groups[self.group_of[row]].agent, []).append(self.curves[row])
-        covered = value_range({agent: np.concatenate(each) for agent, each in drawn.items()})
+        covered = value_range({agent: np.concatenate(curves) for agent, curves in drawn.items()})
         by_problem = [
             [line for group in self.groups if group.problem == problem for line in group.lines]
             for problem in self.problems
@@ -226,10 +222,10 @@ class SweepSection(Section):
             "yName": self.y_name,
             "metric": self.metric,
             "lines": [sensitivity_chart(lines, self.metric).data("") for lines in by_problem],
-            "maps": [each.data() for group in self.groups for each in group.maps],
+            "maps": [heat.data() for group in self.groups for heat in group.maps],
         }
 
 
 def pack(values: np.ndarray) -> str:
-    """An array as base64 of little-endian 32-bit floats, row by row."""
+    """Encode an array as base64 of little-endian 32-bit floats, row by row."""
     return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()

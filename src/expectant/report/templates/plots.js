@@ -1,6 +1,6 @@
 // What all plots share, and the figures of curves.
 const page = JSON.parse(document.getElementById("data").textContent);
-const { look, palette } = page;
+const { style: shared, palette } = page;
 const sectionsOf = (kind) => page.sections.filter((section) => section.kind === kind);
 const byId = (id) => document.getElementById(id);
 
@@ -8,7 +8,7 @@ const byId = (id) => document.getElementById(id);
 const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
 const channels = (colour) => [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
-const translucent = (colour) => `rgba(${channels(colour).join(",")},${look.band})`;
+const translucent = (colour) => `rgba(${channels(colour).join(",")},${shared.band})`;
 
 const axis = (title, more = {}) => ({
   title: { text: plain(title), standoff: 6 }, automargin: true, gridcolor: "#eef0f2", zeroline: false,
@@ -55,7 +55,7 @@ const MANY_POINTS = 300;  // from here on lines are thin, or noise would smear t
 const lineTrace = (x, curve, style, meta) => ({
   x, y: curve.mean, customdata: curve.low.map((low, i) => [low, curve.high[i]]),
   meta: { ...meta, part: "line" }, name: plain(style.name), type: "scatter", mode: "lines+markers", connectgaps: false,
-  line: { color: style.colour, width: x.length > MANY_POINTS ? look.line / 2 : look.line, dash: style.dash },
+  line: { color: style.colour, width: x.length > MANY_POINTS ? shared.line / 2 : shared.line, dash: style.dash },
   marker: { color: style.colour, symbol: style.symbol, size: 8, maxdisplayed: 9, line: { color: "#fff", width: 0.8 } },
   hovertemplate: "%{y:.4g} [%{customdata[0]:.4g}, %{customdata[1]:.4g}] %{fullData.name}<extra></extra>",
 });
@@ -77,17 +77,17 @@ const curveTraces = (drawn) => [
 ];
 
 const breakLine = (x) => ({
-  type: "line", layer: "below", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: look.break, width: 1 },
+  type: "line", layer: "below", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: shared.break, width: 1 },
 });
 const LEVEL_DASHES = ["6px,4px", "1.5px,2.5px"];
 const levelLine = ({ from, to, height, last, kind }) => ({
   type: "line", layer: "below", x0: from, x1: to, y0: height, y1: last,
-  line: { color: look.optimum, width: 1.2, dash: LEVEL_DASHES[kind % 2] },
+  line: { color: shared.optimum, width: 1.2, dash: LEVEL_DASHES[kind % 2] },
 });
 // The number of a level that reaches the end of the axis stands beside it.
 const levelLabel = ({ last, text }) => ({
   text: plain(text), xref: "paper", x: 1, xanchor: "left", y: last, yanchor: "middle",
-  xshift: 3, showarrow: false, borderpad: 1, font: { size: 10, color: look.optimum },
+  xshift: 3, showarrow: false, borderpad: 1, font: { size: 10, color: shared.optimum },
 });
 
 const curveLayout = (names, more) => layout({
