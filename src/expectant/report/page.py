@@ -51,6 +51,7 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
         for section, anchor in with_anchors
         if (section_data := section.data(anchor)) is not None
     ]
+    page_data = {"style": STYLE, "palette": _palette_data(palette), "sections": data}
     scripts = [_bundle()] if data else []
     if any(section.plots for section in shown):
         from plotly.offline import get_plotlyjs
@@ -63,7 +64,7 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
         judged={f for section in shown if isinstance(section, Glance) for f in section.figures},
         palette=palette,
         style=_part("page.css"),
-        data={"style": STYLE, "palette": _palette_data(palette), "sections": data} if data else None,
+        data=page_data if data else None,
         scripts=scripts,
         hashes=[_hash(script) for script in scripts],
     )  # fmt: skip
@@ -107,11 +108,8 @@ def _environment() -> Any:
     environment.policies["json.dumps_kwargs"] = compact
     for show in (format_number, format_two_digits, format_percent, figure_name):
         environment.filters[show.__name__] = show
-    environment.globals |= {
-        "badges": BADGES,
-        "unknown_badge": UNKNOWN,
-        "other_claims": OTHER_CLAIMS,
-    }
+    environment.globals |= {"badges": BADGES, "unknown_badge": UNKNOWN}
+    environment.globals["other_claims"] = OTHER_CLAIMS
     return environment
 
 
