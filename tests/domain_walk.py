@@ -1,4 +1,4 @@
-"""A walk through a domain alone, to compare compiled steps with plain ones at little cost."""
+"""Steps of a domain without an agent, to compare compiled and plain code cheaply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from expectant.core.verbs import function, phase, reset, step, truncated
 
 @function
 def walk(domain, actions, rng, trace):
-    """Take so many ``actions`` (n,); write reward, alive, phase and cut of each into a trace (n, 4)."""
+    """Take ``actions`` (n,); write reward, alive, phase and truncated into ``trace`` (n, 4)."""
     domain, actions = unowned(domain), unowned(actions)
     rng, trace = unowned(rng), unowned(trace)
     reset(domain, 0, rng)

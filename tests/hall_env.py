@@ -1,4 +1,4 @@
-"""One small world twice: as a compiled domain and as a Gymnasium environment."""
+"""A small hall as a compiled domain and as a Gymnasium environment, also with faults."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _(hall):
 
 
 class Hall(ex.Domain):
-    """Nothing in it is drawn, so that only the agent uses random numbers."""
+    """A deterministic hall, in which only the agent uses random numbers."""
 
     actions = 2
     states = CELLS
@@ -48,7 +48,7 @@ class Hall(ex.Domain):
 
 
 class HallEnv(gymnasium.Env[Any, Any]):
-    """The same; ``seeds`` and ``closed`` note what it was asked."""
+    """The hall as an environment; ``seeds`` and ``closed`` record calls."""
 
     def __init__(self, observation_space: Any = None, action_space: Any = None) -> None:
         self.observation_space = observation_space or gymnasium.spaces.Discrete(CELLS)
@@ -85,14 +85,14 @@ class HallEnv(gymnasium.Env[Any, Any]):
 
 
 class Motor(Exception):
-    """An error of an environment's own, which says more than its text when it is made."""
+    """An exception whose constructor takes other arguments than its message."""
 
     def __init__(self, name: str, current: float) -> None:
         super().__init__(f"{name} broke at {current} A")
 
 
 class Troubled(HallEnv):
-    """A vector of two numbers, and one kind of ``trouble`` in the third step of the first run."""
+    """Observations of two numbers, and one kind of ``trouble`` in the third step."""
 
     def __init__(self, trouble: str = "none") -> None:
         super().__init__(gymnasium.spaces.Box(0.0, float(CELLS), (2,)))
@@ -116,7 +116,7 @@ class Troubled(HallEnv):
 
 
 class FailsIn(HallEnv):
-    """Fails in its second step in some of the ``runs``, which are told apart by their seeds."""
+    """Fails in its second step in some ``runs``, which it identifies by their seeds."""
 
     def __init__(self, runs: Sequence[int] = (), dies: bool = False) -> None:
         super().__init__()
@@ -124,8 +124,8 @@ class FailsIn(HallEnv):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
-            worlds = [ex.Gym(HallEnv).make_env(0, run).seed for run in range(40)]
-            self.run, self.taken = worlds.index(seed), 0
+            seeds = [ex.Gym(HallEnv).make_env(0, run).seed for run in range(40)]
+            self.run, self.taken = seeds.index(seed), 0
         return super().reset(options=options)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -9,7 +9,6 @@ import pytest
 
 from expectant.analysis import Panel, holm_correction, interval, learning_curve, paired_difference
 from expectant.analysis.adaptation import cross_fitted_lows
-from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.verdicts import (
     ABOUT,
     ABOVE,
@@ -36,12 +35,6 @@ def test_bins_are_means_and_a_short_last_bin_is_kept():
     np.testing.assert_array_equal(curve, [[2, 6, 10], [0, 2, 4]])
 
 
-def test_an_interval_of_equal_runs_has_no_width():
-    found = interval(np.full((5, 2), 3.0))
-    for value in found:
-        np.testing.assert_allclose(value, 3.0)
-
-
 @pytest.mark.parametrize(
     ("level", "low", "high"), [(0.95, 0.0, 2.0), (0.6, 0.0, 2.0), (0.4, 1.0, 1.0)]
 )
@@ -56,10 +49,6 @@ def test_a_diverged_run_makes_its_columns_unknown():
     samples[2, 1] = np.nan
     assert np.isnan(interval(samples).mean).tolist() == [False, True, False]
     assert np.isnan(interval(samples).low).tolist() == [False, True, False]
-
-
-def test_infinite_counts_as_diverged():
-    np.testing.assert_array_equal(finite_or_nan(np.array([1.0, np.inf])), [1.0, np.nan])
 
 
 NAN = float("nan")
@@ -92,13 +81,9 @@ def test_two_diverged_runs_are_alike():
     assert paired_difference(np.array([NAN]), np.array([NAN])).p_value == 1.0
 
 
-def test_from_one_run_nothing_can_be_told():
-    found = paired_difference(np.array([3.0]), np.array([1.0]))
-    assert (found.mean, found.p_value) == (2.0, 1.0)
-    assert np.isnan([found.low, found.high]).all()
-
-
-def test_differences_without_spread():
+def test_a_single_run_and_differences_without_spread():
+    single = paired_difference(np.array([3.0]), np.array([1.0]))
+    assert (single.mean, single.p_value) == (2.0, 1.0) and np.isnan(single.low)
     assert paired_difference(np.ones(3), np.ones(3)).p_value == 1.0
     assert paired_difference(np.ones(3), np.zeros(3)).p_value == 0.0
 
@@ -212,21 +197,20 @@ def test_intervals_cover_as_often_as_they_say(count, draw):
     rng = np.random.default_rng(1)
     truth = draw(rng, (2_000_000,)).mean()
     samples = draw(rng, (2000, count))
-    found = [assess(values, Statement()) for values in samples]
-    covered = np.mean([one.low <= truth <= one.high for one in found])
+    findings = [assess(values, Statement()) for values in samples]
+    covered = np.mean([finding.low <= truth <= finding.high for finding in findings])
     assert 0.93 <= covered <= 0.965
 
 
-@pytest.mark.parametrize("count", [100, 300])
 @pytest.mark.parametrize(
     "phase", [[0.0, -4.0, -2.0, 0.0, 1.0], [0.0] * 10, [0.0] * 3], ids=["clear", "flat", "short"]
 )
-def test_intervals_of_the_lowest_bin_cover_it(count, phase):
+def test_intervals_of_the_lowest_bin_cover_it(phase):
     """1,000 experiments: at least 93 %, where one bin is lowest and where all are as low."""
     rng, truth, covered = np.random.default_rng(2), np.array([*phase, *phase]), 0
     panel = Panel("f", "", "", 1, len(phase), 0.0, {"a": truth[None]}, {})
     for _ in range(1000):
-        noise = rng.normal(size=(count, truth.size)) * 4.0 + rng.normal(size=(count, 1)) * 2.0
+        noise = rng.normal(size=(100, truth.size)) * 4.0 + rng.normal(size=(100, 1)) * 2.0
         found = assess(
             cross_fitted_lows(panel, truth + noise)[0], Statement(), widened=CROSS_FIT_WIDENING
         )
@@ -247,12 +231,12 @@ def test_that_more_than_the_margin_is_ruled_out_is_corrected_for_several_parts()
 def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
     """No effect at all, five parts: that one of them fails is said in at most 2.5 of a hundred."""
     rng = np.random.default_rng(4)
-    said = []
-    for _ in range(2000):
+    outcomes = []
+    for _ in range(1000):
         parts = [assess(values, Statement(ABOVE, 0.0, 0.0)) for values in rng.normal(size=(5, 50))]
-        said.append(verdict(parts)[0])
-    assert said.count(FAILS) / 2000 < 0.025 + 3.2 * math.sqrt(0.025 / 2000)
-    assert said.count(HOLDS) <= 2
+        outcomes.append(verdict(parts)[0])
+    assert outcomes.count(FAILS) / 1000 < 0.025 + 3.2 * math.sqrt(0.025 / 1000)
+    assert outcomes.count(HOLDS) <= 2
 
 
 def test_diverged_bins_are_as_bad_as_the_worst():

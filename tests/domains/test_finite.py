@@ -1,4 +1,4 @@
-"""Finite MDPs: from arrays, of the paper, under a policy, and drawn as rooms."""
+"""Finite MDPs from arrays, the paper's domains, MDPs under a policy, and rooms."""
 
 from __future__ import annotations
 
@@ -26,13 +26,10 @@ def test_the_three_ways_to_write_an_end_agree():
     expected = ex.exact.optimal_values(last_column)
     np.testing.assert_allclose(ex.exact.optimal_values(explicit), expected)
     np.testing.assert_allclose(ex.exact.optimal_values(terminal)[:2], expected)
-    for one in (explicit, terminal):  # entering it is the end, not a step before the end
-        assert (one.outcomes.successors[:2] == last_column.outcomes.successors).all()
+    for mdp in (explicit, terminal):  # entering a terminal state ends the episode
+        assert (mdp.outcomes.successors[:2] == last_column.outcomes.successors).all()
     assert terminal.outcomes.start.tolist() == [0.5, 0.5, 0.0]
-    ended = terminal.outcomes  # a step from where nobody can be is the end, for nothing
-    assert (ended.successors[2, :, 0] == END).all() and not ended.rewards[:, 2].any()
-    assert ended.probabilities[0, 2, :, 0].tolist() == [1.0, 1.0]
-    assert last_column.outcomes.probabilities.shape == (1, 2, 2, 2)  # needless columns dropped
+    assert last_column.outcomes.probabilities.shape == (1, 2, 2, 2)  # unused outcomes dropped
 
 
 def test_steps_follow_the_probabilities():
@@ -40,7 +37,7 @@ def test_steps_follow_the_probabilities():
     rng = np.random.default_rng(0)
     part = domain.build(rng)
     starts, ends, stays = [], 0, 0
-    for _ in range(20_000):
+    for _ in range(10_000):
         reset(part, 0, rng)
         starts.append(part.now[STATE])
         part.now[STATE] = 0
@@ -50,9 +47,9 @@ def test_steps_follow_the_probabilities():
         part.now[STATE] = 1
         step(part, 1, rng)
         stays += part.now[STATE] == 1
-    assert abs(np.mean(starts) - 0.75) < 0.015
-    assert abs(ends / 20_000 - 0.5) < 0.018
-    assert abs(stays / 20_000 - 0.75) < 0.015
+    assert abs(np.mean(starts) - 0.75) < 0.022
+    assert abs(ends / 10_000 - 0.5) < 0.025
+    assert abs(stays / 10_000 - 0.75) < 0.022
 
 
 def test_phases_cycle_and_outcomes_can_be_relabelled():
@@ -72,23 +69,10 @@ def test_phases_cycle_and_outcomes_can_be_relabelled():
     assert reward_now(part, outcome(part)) == 2.0
 
 
-def test_rewards_of_one_phase_are_those_of_all():
-    chances = np.stack([PROBABILITIES, PROBABILITIES[:, ::-1]])
-    rewards = np.arange(12.0).reshape(1, 2, 2, 3)
-    once = ex.FiniteMDP(chances, rewards, switch_every=10)
-    both = ex.FiniteMDP(chances, np.repeat(rewards, 2, axis=0), switch_every=10)
-    for phase_number in (0, 1):
-        first, second = (
-            ex.exact.optimal_values(mdp, discount=0.9, phase=phase_number) for mdp in (once, both)
-        )
-        assert np.array_equal(first, second)
-
-
-def test_every_outcome_has_a_number_of_its_own_by_which_it_is_relabelled():
+def test_outcome_indices_identify_rewards():
     rng = np.random.default_rng(0)
     rewards = np.arange(24.0).reshape(2, 2, 2, 3)  # all different, in two phases
-    chances = np.full((2, 2, 3), 1 / 3)
-    part = ex.FiniteMDP(chances, rewards, switch_every=1).build(rng)
+    part = ex.FiniteMDP(np.full((2, 2, 3), 1 / 3), rewards, switch_every=1).build(rng)
     seen = {}
     for episode in range(0, 400, 2):
         reset(part, episode, rng)
@@ -114,11 +98,6 @@ def test_corridor_is_what_the_paper_describes():
     np.testing.assert_allclose(table.start, 1 / 3)
 
 
-def test_corridor_without_switching_has_one_phase():
-    assert ex.Corridor().mdp().phases == 1
-    assert ex.Corridor(switch_every=500).mdp().phases == 2
-
-
 def test_counterexample_is_what_the_paper_describes():
     table = ex.Counterexample(exit_reward=-2.0).mdp().outcomes
     assert table.successors[0].tolist() == [[1, 2], [-1, -1]]
@@ -128,7 +107,7 @@ def test_counterexample_is_what_the_paper_describes():
     assert table.start.tolist() == [1.0, 0.0, 0.0]
 
 
-def test_its_values_are_those_of_the_policy():
+def test_the_mdp_under_a_policy_has_its_values():
     rng = np.random.default_rng(0)
     for domain in (
         ex.Corridor(slip=0.2),
@@ -144,12 +123,6 @@ def test_its_values_are_those_of_the_policy():
         )
 
 
-def test_without_a_policy_it_does_anything():
-    even = np.full((9, 2), 0.5)
-    ours, theirs = (ex.exact.mdp_under_policy(ex.Corridor(), policy) for policy in (None, even))
-    np.testing.assert_array_equal(ours.outcomes.probabilities, theirs.outcomes.probabilities)
-
-
 TINY = """
 #####
 #S.G#
@@ -162,7 +135,7 @@ def start_of(domain: ex.domains.Rooms) -> int:
     return int(domain.mdp().outcomes.start.argmax())
 
 
-def test_a_map_by_hand():
+def test_rooms_by_hand():
     rooms = ex.domains.Rooms(TINY)
     assert "".join(rooms.letters) == "S.PA."
     drawing = rooms.drawing
@@ -206,6 +179,6 @@ def test_four_rooms_are_those_of_the_paper():
     domain = ex.domains.FourRooms()
     assert domain.states == 103 and sorted(domain.named) == ["1", "2", "3", "4"]
     table = domain.mdp().outcomes
-    chances = table.probabilities[0, start_of(domain), 0]
-    np.testing.assert_allclose(sorted(chances), [1 / 9, 1 / 9, 1 / 9, 2 / 3])
+    probabilities = table.probabilities[0, start_of(domain), 0]
+    np.testing.assert_allclose(sorted(probabilities), [1 / 9, 1 / 9, 1 / 9, 2 / 3])
     ex.check(domain, episodes=3)

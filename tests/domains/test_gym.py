@@ -12,15 +12,12 @@ import expectant as ex
 
 
 def newest(name):
-    """The id of the newest version of an environment that this Gymnasium has."""
-    found = [spec for spec in gymnasium.registry.values() if spec.name == name]
-    return max(found, key=lambda spec: spec.version or 0).id
+    """The id of the newest installed version of an environment."""
+    specs = [spec for spec in gymnasium.registry.values() if spec.name == name]
+    return max(specs, key=lambda spec: spec.version or 0).id
 
 
-TOYS = ["FrozenLake", "CliffWalking", "Taxi"]
-
-
-@pytest.mark.parametrize("name", TOYS)
+@pytest.mark.parametrize("name", ["FrozenLake", "CliffWalking", "Taxi"])
 def test_a_toy_text_table_becomes_the_same_mdp(name):
     env: Any = gymnasium.make(newest(name)).unwrapped
     mdp = ex.FiniteMDP.from_gym(newest(name))
@@ -39,7 +36,7 @@ def test_a_toy_text_table_becomes_the_same_mdp(name):
     assert table.start == pytest.approx(env.initial_state_distrib)
 
 
-def test_a_table_of_ones_own():
+def test_a_transition_table():
     table = {
         0: {0: [(0.5, 1, 1.0, False), (0.5, 0, 0.0, True)], 1: [(1.0, 1, 0.0, False)]},
         1: {0: [(1.0, 0, 2.0, True)], 1: [(1.0, 1, 3.0, True)]},
@@ -62,14 +59,13 @@ def test_an_environment_that_cannot_be_copied():
         ex.Gym(env).make()
 
 
-def seen(domain, observation):
-    """An observation as compiled code gets it."""
+def convert(domain, observation):
     received = domain.observation_spec.buffer()
     domain.observation_spec.convert(observation, received)
     return received
 
 
-def test_how_spaces_are_read():
+def test_observation_specs_of_spaces():
     cart: Any = ex.Gym("CartPole-v1")
     assert (cart.actions, cart.states, len(cart.bounds)) == (2, None, 4)
     numbers = gymnasium.spaces.MultiDiscrete([2, 3])
@@ -81,11 +77,11 @@ def test_how_spaces_are_read():
         assert ex.Gym(lambda space=many: HallEnv(space)).states == states
     picture: Any = ex.Gym(lambda: HallEnv(gymnasium.spaces.Box(0, 255, (2, 3), np.uint8)))
     assert len(picture.bounds) == 6
-    assert seen(picture, np.arange(6).reshape(2, 3)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert convert(picture, np.arange(6).reshape(2, 3)).tolist() == [0, 1, 2, 3, 4, 5]
     bits = ex.Gym(lambda: HallEnv(gymnasium.spaces.MultiBinary(3)))
-    assert bits.states == 8 and seen(bits, np.array([1, 0, 1])).tolist() == [5]
+    assert bits.states == 8 and convert(bits, np.array([1, 0, 1])).tolist() == [5]
     pair = gymnasium.spaces.Tuple(
         (gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(3, start=1))
     )
     both = ex.Gym(lambda: HallEnv(pair))
-    assert both.states == 6 and seen(both, (1, 3)).tolist() == [5]
+    assert both.states == 6 and convert(both, (1, 3)).tolist() == [5]

@@ -7,29 +7,26 @@ import pytest
 from scripted import Scripted
 
 import expectant as ex
-from expectant.core.verbs import outcome, phase, reset, reward_now, state_index, step, truncated
+from expectant.core.verbs import outcome, phase, reset, reward_now, step, truncated
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.domains.loca import INSIDE, LEFT_EXIT, RIGHT_EXIT, draw_car, exit_of
 from expectant.exact import optimal_values
 
 
 def walk(grid, steps: int, seed: int = 0):
-    """(phase, start or −1, state, action, reward, alive, cut) of random steps."""
+    """(phase, True at the first step of an episode, truncated) of random steps."""
     rng = np.random.default_rng(seed)
-    part, found, start, episode, length = grid.build(rng), [], -1, 0, 0
+    part, rows, first, episode, length = grid.build(rng), [], True, 0, 0
     reset(part, 0, rng)
-    start = state_index(part)
     for _ in range(steps):
-        state, action = state_index(part), int(rng.integers(4))
-        reward, alive = step(part, action, rng)
+        _, alive = step(part, int(rng.integers(4)), rng)
         length += 1
-        found.append((phase(part), start, state, action, reward, alive, bool(truncated(part))))
-        start = -1
-        if alive == 0.0 or truncated(part) or length == grid.step_limit:
+        rows.append((phase(part), first, bool(truncated(part))))
+        first = alive == 0.0 or bool(truncated(part)) or length == grid.step_limit
+        if first:
             episode, length = episode + 1, 0
             reset(part, episode, rng)
-            start = state_index(part)
-    return found
+    return rows
 
 
 def test_moves_by_hand():
@@ -47,20 +44,20 @@ def test_moves_by_hand():
     assert table.rewards[0, 25, UP, LEFT] == 2.0
 
 
-def test_phases_go_by_steps_and_cut_the_episode():
-    found = walk(ex.domains.LocaGrid(phase_steps=(2000, 1000, 500)), 4000)
-    phases = np.array([row[0] for row in found])
+def test_the_end_of_a_phase_truncates_the_episode():
+    phases, firsts, truncations = np.array(
+        walk(ex.domains.LocaGrid(phase_steps=(2000, 1000, 500)), 4000)
+    ).T
     assert (phases == np.repeat([0, 1, 2], [2000, 1000, 1000])).all()
-    assert [n for n, row in enumerate(found) if row[-1]] == [1999, 2999]  # and never again
-    assert found[2000][1] >= 0  # a new episode begins
-    assert found[3000][1] >= 0
+    assert np.flatnonzero(truncations).tolist() == [1999, 2999]
+    assert firsts[[2000, 3000]].all()
 
 
-def test_the_chances_of_starts_by_hand():
-    """Of two rows and three columns; the zone is the last column."""
-    found = ex.domains.LocaGrid(rows=2, columns=3).start_distributions()
-    even, zone = [1 / 6] * 6, [0.0, 0.0, 0.5] * 2
-    np.testing.assert_allclose(found, [even, zone, even])
+def test_start_distributions_by_hand():
+    """Two rows and three columns; the zone is the last column."""
+    starts = ex.domains.LocaGrid(rows=2, columns=3).start_distributions()
+    uniform, zone = [1 / 6] * 6, [0.0, 0.0, 0.5] * 2
+    np.testing.assert_allclose(starts, [uniform, zone, uniform])
 
 
 def test_outcomes_can_be_relabelled():
@@ -71,11 +68,11 @@ def test_outcomes_can_be_relabelled():
     assert truncated(part)
     exit_right = outcome(part)
     reset(part, 1, rng)
-    assert not truncated(part)  # the episode that begins is another one
+    assert not truncated(part)
     assert reward_now(part, exit_right) == 1.0
 
 
-def test_exact_tools_take_every_phase():
+def test_optimal_values_of_each_phase():
     grid = ex.domains.LocaGrid(noise=0.0)
     assert optimal_values(grid, discount=0.97, phase=0)[24] == pytest.approx(4.0)
     assert optimal_values(grid, discount=0.97, phase=1)[24] == pytest.approx(1.0)
@@ -114,9 +111,9 @@ def test_the_zone_pushes_right_whatever_the_action():
         cars.append(part.car.tolist())
     speed = 0.001 - 0.0025 * np.cos(1.2)
     assert cars[0] == cars[1] == cars[2] == pytest.approx([0.4 + speed, speed])
-    outside = part_at(0.399, 0.0)
-    step(outside, 0, np.random.default_rng(0))
-    assert outside.car[1] < 0.0
+    part = part_at(0.399, 0.0)
+    step(part, 0, np.random.default_rng(0))
+    assert part.car[1] < 0.0
 
 
 def test_rewards_by_phase_and_zone_starts():
@@ -152,9 +149,8 @@ def test_rewards_by_phase_and_zone_starts():
     assert all(exit_of(part.exits, car) != LEFT_EXIT for car in whole)
 
 
-def test_starts_fill_the_whole_box():
+def test_starts_are_uniform_over_the_box():
     box, car = np.array([[-1.0, 1.0], [0.0, 4.0]]), np.zeros(2)
-    draw_car(box, car, Scripted([0.0, 0.75]))
-    assert car.tolist() == [-1.0, 3.0]
-    draw_car(box, car, Scripted([0.75, 0.0]))
-    assert car.tolist() == [0.5, 0.0]
+    for draws, start in (([0.0, 0.75], [-1.0, 3.0]), ([0.75, 0.0], [0.5, 0.0])):
+        draw_car(box, car, Scripted(draws))
+        assert car.tolist() == start

@@ -32,28 +32,28 @@ def test_to_the_right_until_the_last_cell():
     assert universal.tolist() == [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]
 
 
-def test_the_bonus_takes_the_place_of_what_a_state_is_worth():
+def test_the_bonus_replaces_the_value_of_its_state():
     """Cell 0: −1 and half of the bonus of 30. Cell 1 goes on: −1 and half of 20, out of cell 2."""
     values = [5.0, 7.0, 9.0]
-    found = exact.reward_respecting_option(LINE, 1, 30.0, 0.5, values=values, anywhere=True)
-    assert found.values.tolist() == [14.0, 9.0, 20.0]
-    assert found.stop.tolist() == [0.0, 1.0, 0.0]
+    high = exact.reward_respecting_option(LINE, 1, 30.0, 0.5, values=values, anywhere=True)
+    assert high.values.tolist() == [14.0, 9.0, 20.0]
+    assert high.stop.tolist() == [0.0, 1.0, 0.0]
     low = exact.reward_respecting_option(LINE, 1, -30.0, 0.5, values=values, anywhere=True)
     assert low.stop[1] == 0.0
 
 
-def test_what_is_promised_is_what_is_paid_and_what_follows():
+def test_choice_values_by_hand():
     """γ = 1/2: −1 and half of the next cell's value, or the pay of an exit; then the option's."""
     model = np.array([1.0, 2.0, 3.0]), np.eye(3)
-    found = exact.choice_values(LINE, [4.0, 8.0, 16.0], [model], 0.5)
-    assert found.tolist() == [[0.0, 3.0, 5.0], [1.0, 7.0, 10.0], [3.0, 20.0, 19.0]]
+    choices = exact.choice_values(LINE, [4.0, 8.0, 16.0], [model], 0.5)
+    assert choices.tolist() == [[0.0, 3.0, 5.0], [1.0, 7.0, 10.0], [3.0, 20.0, 19.0]]
 
 
 def test_an_option_stops_where_going_on_is_just_as_good():
     """Cell 2 leaves with 20; a bonus of 20 there is a tie, one of 19 is not worth stopping for."""
     for bonus, stops in ((20.0, 1.0), (19.0, 0.0)):
-        found = exact.reward_respecting_option(LINE, 2, bonus, 0.5, values=[0.0, 0.0, 0.0])
-        assert found.values[2] == 20.0 and found.stop.tolist() == [0.0, 0.0, stops]
+        option = exact.reward_respecting_option(LINE, 2, bonus, 0.5, values=[0.0, 0.0, 0.0])
+        assert option.values[2] == 20.0 and option.stop.tolist() == [0.0, 0.0, stops]
 
 
 def test_stopping_halfway_with_probability_one_half():
@@ -65,20 +65,15 @@ def test_stopping_halfway_with_probability_one_half():
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=20, deadline=None)
-def test_models_are_what_walks_come_to(seed):
-    """Summed over the steps of a walk, without any equation solved."""
+def test_models_are_sums_over_steps(seed):
     domain, policy, stop = random_option(seed)
-    world = exact.dynamic_programming.get_dynamics(domain)
-    here, rewards, successors, universal = (
-        np.eye(5),
-        np.zeros(5),
-        np.zeros((5, 5)),
-        np.zeros((5, 5)),
-    )
+    dynamics = exact.dynamic_programming.get_dynamics(domain)
+    per_action = exact.dynamic_programming.expected_next(dynamics, np.eye(5))  # (S, A, S)
+    here, rewards = np.eye(5), np.zeros(5)
+    successors, universal = np.zeros((5, 5)), np.zeros((5, 5))
     for _ in range(400):
-        rewards += here @ (policy * world.rewards).sum(axis=1)
+        rewards += here @ (policy * dynamics.rewards).sum(axis=1)
         universal += here
-        per_action = exact.dynamic_programming.expected_next(world, np.eye(5))  # (S, A, S)
         arrived = 0.9 * here @ (policy[:, :, None] * per_action).sum(axis=1)
         successors += arrived * stop
         here = arrived * (1.0 - stop)

@@ -23,7 +23,7 @@ seeds = st.integers(0, 2**32 - 1)
 discounts = st.floats(0.0, 1.0)
 
 
-class World(NamedTuple):
+class OneState(NamedTuple):
     """A distribution model of one state and the expectation models aligned with it."""
 
     rewards: np.ndarray
@@ -36,7 +36,7 @@ class World(NamedTuple):
     action_weights: np.ndarray
 
 
-def world(seed: int) -> World:
+def one_state(seed: int) -> OneState:
     rng = np.random.default_rng(seed)
     actions, successors, size = (int(rng.integers(1, top)) for top in (5, 6, 8))
     mass = rng.dirichlet(np.full(successors + 1, 0.5), size=actions)
@@ -47,7 +47,7 @@ def world(seed: int) -> World:
     expected = probabilities @ features
     alive = 1.0 - endings
     survivors = expected / np.where(alive > 1e-12, alive, 1.0)[:, None]
-    return World(
+    return OneState(
         rng.normal(size=actions), probabilities, features, expected, survivors,
         np.where(alive > 1e-12, endings, 1.0), rng.normal(size=size),
         rng.normal(size=(actions, size)),
@@ -57,7 +57,7 @@ def world(seed: int) -> World:
 @EXAMPLES
 @given(seed=seeds, discount=discounts)
 def test_theorems_1_and_2_levi_is_evi_and_avi_for_aligned_models(seed, discount):
-    w = world(seed)
+    w = one_state(seed)
     levi = update_targets.levi(w.rewards, w.expected, w.weights, discount)
     evi = update_targets.evi(w.rewards, w.survivors, w.endings, w.weights, discount)
     avi = update_targets.avi(w.rewards, w.probabilities, w.features, w.weights, discount)
@@ -68,7 +68,7 @@ def test_theorems_1_and_2_levi_is_evi_and_avi_for_aligned_models(seed, discount)
 @EXAMPLES
 @given(seed=seeds, discount=discounts)
 def test_the_planning_gap_is_never_negative(seed, discount):
-    w = world(seed)
+    w = one_state(seed)
     valid = update_targets.aavi(w.rewards, w.probabilities, w.features, w.action_weights, discount)
     wrong = update_targets.invalid(w.rewards, w.expected, w.action_weights, discount)
     assert (valid - wrong >= -1e-10).all()
@@ -77,7 +77,7 @@ def test_the_planning_gap_is_never_negative(seed, discount):
 @EXAMPLES
 @given(seed=seeds, discount=discounts)
 def test_the_gap_is_zero_if_one_action_is_greedy_in_all_successors(seed, discount):
-    w = world(seed)
+    w = one_state(seed)
     values = w.features @ w.action_weights.T
     # lift one action above all others in every successor: where features allow it, exactly zero
     lifted = np.vstack([w.action_weights, np.linalg.pinv(w.features) @ (values.max(axis=1) + 1.0)])
@@ -125,8 +125,8 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
     expected = np.einsum("ao,aod->ad", table.probabilities[0, number], successors)
     reference = update_targets.levi(rewards, expected, weights[:size], discount)
     for model in models:
-        found = levi_target(model, state, domain.actions, weights, discount)
-        assert found == pytest.approx(reference, abs=1e-10)
+        target = levi_target(model, state, domain.actions, weights, discount)
+        assert target == pytest.approx(reference, abs=1e-10)
     wrong = update_targets.invalid(rewards, expected, action_weights[:, :size], discount)
     right = rewards + discount * np.einsum(
         "ao,ao->a",
@@ -134,10 +134,11 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
         (successors @ action_weights[:, :size].T).max(axis=2),
     )
     for action in range(domain.actions):
-        found = [backed_up_action_value(m, state, action, action_weights, discount) for m in models]
-        assert found[0] == pytest.approx(right[action], abs=1e-10)
-        assert found[1] == pytest.approx(wrong[action], abs=1e-10)
-        assert found[2] == pytest.approx(wrong[action], abs=1e-10)
+        values = [
+            backed_up_action_value(m, state, action, action_weights, discount) for m in models
+        ]
+        expected_values = [right[action], wrong[action], wrong[action]]
+        assert values == pytest.approx(expected_values, abs=1e-10)
 
 
 MAPS = {
