@@ -30,28 +30,26 @@ def test_a_plain_answer_about_action_values():
 
 def test_errors_shrink_while_an_agent_learns():
     agent = ex.Lookahead.paper(0.05, 0.05, planning_steps=5)
-    errors = ex.diagnostics.errors_over_time(
-        ex.Corridor(cells=5, slip=0.1), ex.OneHot(), agent, episodes=800, every=200, runs=5
-    )
+    budget: dict[str, Any] = {"episodes": 800, "every": 200, "runs": 5}
+    errors = ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, **budget)
     assert errors.episodes.tolist() == [200, 400, 600, 800]
     assert errors.model.shape == errors.value.shape == (5, 4)
-    start = ex.exact.optimal_values(ex.Corridor(cells=5, slip=0.1))
+    start = ex.exact.optimal_values(FIVE)
     assert errors.value[:, -1].mean() < 0.2 * np.sqrt(np.mean(start**2))
     assert errors.model[:, -1].mean() < 0.8 * errors.model[:, 0].mean()
-    certain = ex.diagnostics.errors_over_time(
-        ex.Corridor(cells=5, slip=0.0), ex.OneHot(), agent, episodes=800, every=200, runs=5
+    certain = FIVE.replace(slip=0.0)
+    means = ex.diagnostics.errors_over_time(certain, ex.OneHot(), agent, **budget).model.mean(
+        axis=0
     )
-    means = certain.model.mean(axis=0)  # nothing to sway it: it never grows
-    assert (np.diff(means) < 0.0).all() and means[-1] < 0.5 * means[0]
-    exact = ex.diagnostics.errors_over_time(
-        ex.Corridor(cells=5),
-        ex.OneHot(),
-        ex.Lookahead.paper(0.05, model="exact"),
-        episodes=20,
-        every=20,
-        runs=1,
+    assert (np.diff(means) < 0.0).all() and means[-1] < 0.5 * means[0]  # it never grows
+
+
+def test_an_exact_model_has_no_error():
+    agent = ex.Lookahead.paper(0.05, model="exact")
+    errors = ex.diagnostics.errors_over_time(
+        FIVE, ex.OneHot(), agent, episodes=2, every=2, runs=1, compiled=False
     )
-    assert exact.model[0, 0] == pytest.approx(0.0, abs=1e-12)
+    assert errors.model[0, 0] == pytest.approx(0.0, abs=1e-12)
 
 
 def errors_of(run):
@@ -93,16 +91,12 @@ def test_errors_of_values_by_hand():
 
 def test_errors_of_model_free_and_diverging_agents():
     free = ex.diagnostics.errors_over_time(
-        ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=200, every=100, runs=2
+        FIVE, ex.OneHot(), ex.QLearning.paper(0.1), every=20, **SLOW
     )
     assert np.isnan(free.model).all()
     assert np.isfinite(free.value).all()
     lost = ex.diagnostics.errors_over_time(
-        ex.Corridor(),
-        ex.RandomBinary(14, 5),
-        ex.QLearning.paper(100.0),
-        episodes=400,
-        every=200,
-        runs=2,
-    )
+        ex.Corridor(), ex.RandomBinary(14, 5), ex.QLearning.paper(100.0), episodes=400, every=400,
+        runs=2, compiled=False,
+    )  # fmt: skip
     assert np.isnan(lost.value[:, -1]).all()

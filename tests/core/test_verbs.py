@@ -1,4 +1,4 @@
-"""What verbs answer for parts that do not implement them."""
+"""Defaults of optional verbs, and errors of verbs that are missing."""
 
 from __future__ import annotations
 
