@@ -67,7 +67,7 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "traces": ex.features.Traces(ex.OneHot(), 0.5),
     "categorical": ex.features.Categorical((2, 3)),
     "sample": ex.models.Sample(ex.models.Distribution()),
-    "network_expectation": ex.models.NetworkExpectation(3, optimiser="adam"),
+    "network_expectation": ex.models.NetworkExpectation(3),
     "n_step_expectation": ex.models.NStepExpectation(2),
     "exploration_bonus": CURIOUS,
     "freeze_after": ex.agents.FreezeAfter(ex.Lookahead(planning_steps=2), 60),
@@ -143,7 +143,7 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
 
 
 def job_of(component: Any, **options: Any) -> Setup:
-    return Setup(*compose(component), **{"steps": 120, "apart": False, **options})
+    return Setup(*compose(component), **{"steps": 120, "aligned": False, **options})
 
 
 def same(one: Any, other: Any) -> None:

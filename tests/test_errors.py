@@ -126,8 +126,6 @@ MODELS_AND_BACKUPS = [
     ("ex.models.NStepExpectation(2, ex.models.Distribution())", "NStepExpectation: model must be"),
     ("ex.models.NetworkExpectation(hidden=3.0)", "hidden must be a whole number, 1 or more, got 3.0"),
     ("ex.models.NetworkExpectation(step=math.nan)", "step…got nan"),
-    ("ex.models.NetworkExpectation(optimiser='adamw')", "optimiser must be 'sgd' or 'adam', got 'adamw'"),
-    ("ex.models.NetworkExpectation(mean_decay=1.0)", "mean_decay must be a number from 0 to 0.999999, got 1.0"),
     ("ex.models.NetworkExpectation(momentum=0.9)", "NetworkExpectation: unknown parameter momentum=0.9"),
     ("ex.models.SparseExpectation(capacity=0)", "SparseExpectation: capacity must be"),
     ("ex.models.SparseExpectation(threshold=math.nan)", "SparseExpectation: threshold must be"),

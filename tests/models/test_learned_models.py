@@ -51,8 +51,8 @@ def test_the_exact_episodic_model_predicts_the_states_that_survive():
     weights[:3] = [4.0, 8.0, 16.0]
     # in the last cell, going right: it ends (20) three times in four, else goes left (−1)
     row = 2 * 2 + 1
-    assert model.endings[row] == 0.75
-    assert model.model.expected[row, :3].tolist() == [0.0, 1.0, 0.0]
+    assert model.survival[row] == 0.25
+    assert model.expected[row, :3].tolist() == [0.0, 1.0, 0.0]
     value = backed_up_value(model, built.state(2), 1, weights, 0.5)
     assert value == 0.75 * 20.0 + 0.25 * (-1.0 + 0.5 * 8.0)
 

@@ -39,13 +39,9 @@ MEANINGS = {
     "SparseExpectation.threshold": "least error for which an entry is kept",
     "Distribution.states": "capacity for distinct states",
     "distribution": "the distribution model to sample from",
-    "floor": "ε of Adam, added to the root of the mean square",
     "forgetting": "fraction by which older counts decay with every new one",
     "initial_reward": "reward predicted before learning; a high one makes the agent explore",
-    "mean_decay": "β₁ of Adam, the decay of the mean gradient",
-    "optimiser": "plain gradient descent, or Adam",
     "outcomes": "distinct successors of a state and action that are counted",
-    "square_decay": "β₂ of Adam, the decay of the mean square",
     "step": "step size of the model",
     # step sizes
     "bounded": "keep updates from overshooting the target",

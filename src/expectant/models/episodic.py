@@ -8,7 +8,6 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
-from expectant.core.reductions import dot_row
 from expectant.core.updates import move
 from expectant.core.vectors import dot
 from expectant.core.verbs import (
@@ -26,10 +25,8 @@ from expectant.models.expectation import (
     ExactPart,
     LinearExpectation,
     LinearPart,
-    add_row,
     max_dot,
     predict,
-    row_of,
 )
 from expectant.step_sizes import StepSize, as_shared_step, step_size
 
@@ -111,60 +108,15 @@ class EpisodicExpectation(Model):
         return EpisodicPart(model, np.zeros_like(model.rewards))
 
 
-class ExactEpisodicPart(NamedTuple):
-    """``model`` holds r and ŝ, ``endings`` (P·S·A,) the β."""
-
-    model: ExactPart
-    endings: np.ndarray
-
-
-@fit.register(ExactEpisodicPart)
-def _(episodic, transition):
-    return 0.0
-
-
-@backed_up_value.register(ExactEpisodicPart)
-def _(episodic, state, action, weights, discount):
-    """r + γ (1 − β) wᵀŝ."""
-    model = episodic.model
-    row = row_of(model, state, action)
-    future = dot_row(model.expected, row, weights)
-    return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
-
-
-@backed_up_action_value.register(ExactEpisodicPart)
-def _(episodic, state, action, weights, discount):
-    """The invalid target: r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
-    model = episodic.model
-    row = row_of(model, state, action)
-    future = max_dot(weights, model.expected[row])
-    return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
-
-
-@add_expected.register(ExactEpisodicPart)
-def _(episodic, state, action, weights, amount):
-    row = row_of(episodic.model, state, action)
-    add_row(episodic.model.expected, row, weights, amount * (1.0 - episodic.endings[row]))
-
-
-@expected_next_state.register(ExactEpisodicPart)
-def _(episodic, state, action, expected):
-    row = row_of(episodic.model, state, action)
-    for i in range(expected.shape[0]):
-        expected[i] = episodic.model.expected[row, i]
-    return 1.0 - episodic.endings[row]
-
-
 class ExactEpisodic(Model):
     """The general episodic expectation model aligned with a known finite MDP."""
 
     predicts_means: ClassVar[bool] = True
     learns = False
 
-    def build(self, context: BuildContext) -> ExactEpisodicPart:
+    def build(self, context: BuildContext) -> ExactPart:
         table = require_mdp(context, "ExactEpisodic").outcomes
         zero_terminal = ExactExpectation().build(context)
         alive = (table.probabilities * (table.successors >= 0)).sum(axis=-1).ravel()
-        divisor = np.where(alive > 0.0, alive, 1.0)
-        expected = zero_terminal.expected / divisor[:, None]
-        return ExactEpisodicPart(zero_terminal._replace(expected=expected), 1.0 - alive)
+        expected = zero_terminal.expected / np.where(alive > 0.0, alive, 1.0)[:, None]
+        return zero_terminal._replace(expected=expected, survival=1.0 - (1.0 - alive))

@@ -20,6 +20,7 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     dot_through,
+    expected_next_state,
     fit,
     function,
     index,
@@ -171,12 +172,15 @@ class LinearExpectation(Model):
 
 
 class ExactPart(NamedTuple):
-    """s̄ in ``expected`` (P·S·A, D) and r in ``rewards`` (P·S·A,), indexed by the true state.
+    """The exact model of a finite MDP, indexed by the true state.
 
+    ``expected`` (P·S·A, D) are next states, ``survival`` (P·S·A,) their weights and ``rewards``
+    (P·S·A,) the r: s̄ with weight 1 in a zero-terminal model, ŝ with 1 − β in an episodic one.
     ``now`` is shared with the domain and holds the present phase.
     """
 
     expected: np.ndarray
+    survival: np.ndarray
     rewards: np.ndarray
     states: int
     actions: int
@@ -196,21 +200,32 @@ def _(model, transition):
 
 @backed_up_value.register(ExactPart)
 def _(model, state, action, weights, discount):
-    """r(s, a) + γ wᵀ s̄(s, a)."""
+    """r + γ wᵀ s̄, or r + γ (1 − β) wᵀŝ."""
     row = row_of(model, state, action)
-    return model.rewards[row] + discount * dot_row(model.expected, row, weights)
+    future = dot_row(model.expected, row, weights)
+    return model.rewards[row] + discount * model.survival[row] * future
 
 
 @backed_up_action_value.register(ExactPart)
 def _(model, state, action, weights, discount):
-    """The invalid target with an exact model: r + γ max_a' w_a'ᵀ s̄."""
+    """The invalid target: r + γ max_a' w_a'ᵀ s̄, or r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
     row = row_of(model, state, action)
-    return model.rewards[row] + discount * max_dot(weights, model.expected[row])
+    future = max_dot(weights, model.expected[row])
+    return model.rewards[row] + discount * model.survival[row] * future
 
 
 @add_expected.register(ExactPart)
 def _(model, state, action, weights, amount):
-    add_row(model.expected, row_of(model, state, action), weights, amount)
+    row = row_of(model, state, action)
+    add_row(model.expected, row, weights, amount * model.survival[row])
+
+
+@expected_next_state.register(ExactPart)
+def _(model, state, action, expected):
+    row = row_of(model, state, action)
+    for i in range(expected.shape[0]):
+        expected[i] = model.expected[row, i]
+    return model.survival[row]
 
 
 class ExactExpectation(Model):
@@ -231,6 +246,7 @@ class ExactExpectation(Model):
         rewards = (table.probabilities * table.rewards).sum(axis=-1)
         return ExactPart(
             np.ascontiguousarray(expected.reshape(-1, context.width)),
+            np.ones(rewards.size),
             rewards.ravel(),
             mdp.states,
             context.actions,

@@ -302,6 +302,7 @@ def build_exact_models(options: object, count: int, context: BuildContext) -> Ex
             expected[phase, :, option] = next_states @ features
     model = ExactPart(
         expected.reshape(-1, context.width),
+        np.ones(rewards.size),
         rewards.ravel(),
         mdp.states,
         count,
