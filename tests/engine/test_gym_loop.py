@@ -159,7 +159,7 @@ def test_an_error_of_the_environments_own_is_told_with_its_line_and_where_it_was
     with pytest.raises(ex.EnvError) as caught:
         run_through(Motor, runs=1)
     assert re.fullmatch(
-        r"KeyError: 'motor broke' \(.*test_outside\.py, line \d+\), in step of run 0, episode 0, "
+        r"KeyError: 'motor broke' \(.*test_gym_loop\.py, line \d+\), in step of run 0, episode 0, "
         r"step 3 of <.*Motor.*>",
         str(caught.value),
     )
@@ -188,6 +188,6 @@ def test_no_more_runs_are_begun_where_all_fail():
     with pytest.raises(ex.EnvError) as caught:
         run_through(lambda: FailsIn(range(40)), runs=30, threads=1)
     assert str(caught.value).endswith(
-        "; 5 of 30 runs failed (0, 1, 2, 3, 4), 25 were not begun after 5 failures in a row"
+        "; 5 of 30 runs failed (0, 1, 2, 3, 4), 25 were not started after 5 failures in a row"
     )
     assert caught.value.finished is None

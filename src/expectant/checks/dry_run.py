@@ -35,7 +35,7 @@ from expectant.engine.gym_loop import (
     OVERFLOW,
     TERMINATED,
     TRUNCATED,
-    answered,
+    request_action,
     respond,
 )
 from expectant.engine.loop import Budget, Run, simulate
@@ -223,7 +223,7 @@ def _converse(run: Run, streams: Streams, bounds: Any) -> None:
             situation = (TERMINATED, TRUNCATED)[taken // EPISODE % 2] if ends else GOES_ON
         run.domain.received[...] = _made_up(run, streams.world, bounds)
         reward = float(streams.world.normal())
-        run, action = answered(respond, run, action, reward, situation, streams)
+        run, action = request_action(respond, run, action, reward, situation, streams)
         if action == OVERFLOW:
             return
 

@@ -1,4 +1,4 @@
-"""Why a run's weights grow without bound, in one sentence."""
+"""Explain in one sentence why the weights of a run grow without bound."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WORK = 2**17  # numbers that are added for it, in plain Python: some 0.1 s
 
 
 def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
-    """Say what has made a run diverge, or is about to; nothing if weights are as they should be."""
+    """Return what has made a run diverge, or is about to; empty if its weights are moderate."""
     overflown = status == DIVERGED
-    if not (overflown or grows(run)):
+    if not (overflown or is_diverging(run)):
         return ""
     where = f"{type(agent).__name__} in {world}, run {run.clock[NUMBER]}"
     when = f"episode {run.clock[EPISODE]}"
@@ -34,14 +34,14 @@ def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
     return f"{cause} is diverging: {where}, {when}: weights {what}{shown}; use {advice}"
 
 
-def update_of(agent: Any) -> str:
-    """The name of an agent's planning update; empty for agents without state values."""
+def planning_update_name(agent: Any) -> str:
+    """Return the name of an agent's planning update; empty without state values."""
     return agent.resolve_update().kind if "planning_update" in vars(agent) else ""
 
 
 def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
-    """The radius of an agent's own planning update from some states, equally often."""
-    part, update = run.agent, update_of(agent)
+    """Return the spectral radius of an agent's planning update from equally likely states."""
+    part, update = run.agent, planning_update_name(agent)
     model = unwrapped(part.planner.model) if update else None
     linear = isinstance(getattr(part, "weights", None), np.ndarray)
     if not linear or type(model) not in add_expected.implementations:
@@ -63,8 +63,8 @@ def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
     return update_radius(rows, expected, shares, step, agent.discount, update, helper)
 
 
-def grows(run: Run) -> bool:
-    """True if weights are far beyond anything that was earned."""
+def is_diverging(run: Run) -> bool:
+    """True if weights are far larger than any return."""
     weights = getattr(run.agent, "weights", None)
     if not isinstance(weights, np.ndarray):
         return False
@@ -86,7 +86,7 @@ def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
         smaller = "a smaller, bounded model_step" if named else "a smaller, bounded step of it"
         return "the model", 0.0, smaller
     advice = f"a smaller {'value_step' if hasattr(agent, 'value_step') else 'action_step'}"
-    update = update_of(agent)
+    update = planning_update_name(agent)
     if update == "levi" and type(planner.model) in add_expected.implementations:
         return (
             "planning",

@@ -1,4 +1,4 @@
-"""The course of a run: the one driver of the loop, from the first step to the last stop."""
+"""The driver of the loop: takes a run from its first step to its last stop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Stops = Sequence[int] | np.ndarray
 
 
 class Stop(NamedTuple):
-    """A run where it has stopped, its random numbers, and the status that the loop returned."""
+    """A run at a stop, its random streams, and the status that the loop returned."""
 
     run: Run
     streams: Streams
@@ -42,12 +42,12 @@ class Stop(NamedTuple):
 
     @property
     def episodes(self) -> int:
-        """How many episodes are over."""
+        """The number of finished episodes."""
         return int(self.run.clock[EPISODE])
 
     @property
     def steps(self) -> int:
-        """How many steps were taken in all."""
+        """The number of steps in all."""
         return int(self.run.clock[STEPS])
 
     @property
@@ -57,18 +57,17 @@ class Stop(NamedTuple):
 
 
 def new_control() -> np.ndarray:
-    """A control that lets loops go on."""
+    """Return a stop flag that is not set."""
     return np.zeros(1, np.int64)
 
 
 def drive(
     setup: Setup, number: int, kernel: Kernel, control: np.ndarray, stops: Stops | None = None
 ) -> Generator[Stop, None, None]:
-    """One run of a setup, yielded at every stop; by default once, at its end.
+    """Drive one run of a setup and yield it at every stop; by default once, at its end.
 
-    Stops are increasing numbers of episodes, or of steps where the setup counts those; at 0 nothing
-    has happened yet. Whoever looks at the run in between must leave it as it is. The last to be
-    yielded is the last stop, or where the loop returned something else than DONE.
+    Stops are increasing numbers of episodes, or of steps if the setup counts those; 0 is before the
+    first step. The yielded run must not be changed. A status other than DONE ends the run.
     """
     stops = (setup.length,) if stops is None else stops
     _check_stops(setup, stops)
@@ -87,26 +86,26 @@ def drive(
 
 def advance(
     kernel: Callable[..., int],
-    prepared: Run,
+    run: Run,
     budget: Budget,
     streams: Streams,
     control: np.ndarray,
 ) -> tuple[Run, int]:
-    """Call the loop until it is done, making room where a part asks; a broken promise raises."""
+    """Call the loop until it is done, growing parts that are full; a broken contract raises."""
     try:
-        status = kernel(prepared, budget, streams, control)
+        status = kernel(run, budget, streams, control)
         while status == FULL:
-            prepared = prepared._replace(agent=grow(prepared.agent))
-            status = kernel(prepared, budget, streams, control)
+            run = run._replace(agent=grow(run.agent))
+            status = kernel(run, budget, streams, control)
     except IndexError as error:
-        raise index_error(prepared, error) from error
+        raise index_error(run, error) from error
     if status >= NOT_FINITE:
-        raise contract_error(prepared, status)
-    return prepared, status
+        raise contract_error(run, status)
+    return run, status
 
 
 def start_run(setup: Setup, number: int) -> Stop:
-    """A run at its first observation, where the agent has not acted yet."""
+    """Return a run at its first observation, before the agent has acted."""
     run, streams = setup.build(number)
     with open_world(setup.domain, setup.seed, number) as world:
         if world is None:
@@ -120,7 +119,7 @@ def start_run(setup: Setup, number: int) -> Stop:
 
 
 def fraction_done(setup: Setup, clock: np.ndarray) -> float:
-    """How much of a run is done, from 0 to 1."""
+    """Return the fraction of a run that is done."""
     return float(clock[EPISODE if setup.episodes else STEPS]) / setup.length
 
 
@@ -131,7 +130,7 @@ def _until(setup: Setup, stop: int) -> Budget:
 
 @contextmanager
 def open_world(domain: Domain, seed: int, number: int) -> Iterator[Any]:
-    """The world outside that a run goes through, closed in the end; None where it needs none."""
+    """Yield the Python environment of a run, closed in the end; None for compiled domains."""
     if not domain.external:
         yield None
         return
@@ -143,7 +142,7 @@ def open_world(domain: Domain, seed: int, number: int) -> Iterator[Any]:
 
 
 def _check_stops(setup: Setup, stops: Stops) -> None:
-    """A budget of steps that is used up cuts the episode of a world outside off."""
+    """Refuse stops within an episode of a Python environment, which would be truncated."""
     if setup.steps and setup.domain.external:
         for stop in stops:
             if 0 < stop < setup.steps:

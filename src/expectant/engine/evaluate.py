@@ -1,4 +1,4 @@
-"""How good what was learned is: acting greedily, without learning or exploring."""
+"""``ex.evaluate``: act greedily with what was learned, without learning or exploring."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ from expectant.jit.compile import Kernel, compile_for, entry_point, use_compiled
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came out of ``ex.evaluate``.
+    """The result of ``ex.evaluate``.
 
-    ``returns`` and ``lengths`` are (episodes,) of a learner, (runs, episodes) of a result.
-    ``diverged`` (runs,) marks runs whose weights had overflowed: all NaN.
+    ``returns`` and ``lengths`` are (episodes,) for a learner, (runs, episodes) for a result.
+    ``diverged`` (runs,) marks runs whose weights had overflowed: their returns are NaN.
     """
 
     returns: np.ndarray
@@ -114,7 +114,7 @@ class Evaluation:
 
 @function
 def decide_greedily(run, action, rng):
-    """The action that the agent prefers where ``action`` has led, ties broken at random.
+    """Return the preferred action after ``action``, ties broken at random.
 
     A negative answer is −1 minus the status with which the loop would stop.
     """
@@ -130,26 +130,26 @@ def decide_greedily(run, action, rng):
 
 
 @function
-def decide_outside(run, action, rng):
-    """:func:`decide_greedily`, called from outside compiled code."""
+def decide_from_python(run, action, rng):
+    """:func:`decide_greedily` for callers in Python."""
     return decide_greedily(unowned(run), action, unowned(rng))
 
 
 @function
 def perform(run, budget, streams, control):
     """Act greedily until the budget is used up; the loop without learning."""
-    return go_through(unowned(run), budget, 1.0, unowned(streams), unowned(control))
+    return perform_episodes(unowned(run), budget, 1.0, unowned(streams), unowned(control))
 
 
 @function
 def perform_discounted(run, budget, discount, streams, control):
-    """:func:`perform`, with returns that are discounted."""
-    return go_through(unowned(run), budget, discount, unowned(streams), unowned(control))
+    """:func:`perform` with discounted returns."""
+    return perform_episodes(unowned(run), budget, discount, unowned(streams), unowned(control))
 
 
 @function
-def go_through(run, budget, discount, streams, control):
-    """Episodes in which nothing is learned, each from its beginning."""
+def perform_episodes(run, budget, discount, streams, control):
+    """:func:`perform_discounted` on unowned arrays."""
     domain, clock, weight = run.domain, run.clock, 1.0
     while clock[EPISODE] < budget.episodes:
         if control[0] != 0:
@@ -175,10 +175,10 @@ def go_through(run, budget, discount, streams, control):
     return DONE
 
 
-def perform_outside(
+def perform_externally(
     kernel: Any, world: Any, run: Run, budget: Budget, rng: Any, control: np.ndarray
 ) -> int:
-    """:func:`perform` in a world outside compiled code."""
+    """:func:`perform` in a Python environment."""
     clock, received = run.clock, run.domain.received
     while clock[EPISODE] < budget.episodes:
         world.reset(received)
@@ -197,11 +197,10 @@ def perform_outside(
     return DONE
 
 
-class Learned(NamedTuple):
-    """What is evaluated: ``runs`` that have learned, of an agent with features (descriptions).
+class TrainedRuns(NamedTuple):
+    """The runs to evaluate, of an agent with features.
 
-    ``domain`` is where they learned, None where nobody knows; ``numbers`` and ``diverged`` are
-    those of the runs.
+    ``domain`` is where they learned, None if unknown; ``numbers`` are those of the runs.
     """
 
     agent: Agent
@@ -224,13 +223,13 @@ def evaluate(
     compiled: bool | None = None,
     progress: bool | Reporter = True,
 ) -> Evaluation:
-    """How well what was learned does by itself: greedily, without learning or exploring.
+    """Evaluate the greedy policy of what was learned, without learning or exploring.
 
     ``learned`` is a learner, or a result of ``ex.run(..., keep_agents=True)``, of which every run
     is evaluated; neither is changed. ``domain`` is a domain, a Gymnasium environment or its id; it
-    begins anew, in its first phase. Ties are broken at random. The random numbers come from
-    ``seed``, and are not those of ``ex.run`` with the same seed. ``step_limit``, ``threads`` and
-    ``compiled`` are as there.
+    starts in its first phase. Ties are broken at random. Random numbers come from ``seed`` and
+    differ from those of ``ex.run`` with the same seed. ``step_limit``, ``threads`` and ``compiled``
+    are those of ``ex.run``.
     """
     for argument, value, rule in (
         ("episodes", episodes, whole(1)),
@@ -240,16 +239,16 @@ def evaluate(
         ("compiled", compiled, or_none(flag())),
     ):
         rule.check("evaluate", argument, value)
-    what = _learned(learned)
-    where = _domain(domain, what.runs[0])
+    trained = _trained_runs(learned)
+    where = _check_domain(domain, trained.runs[0])
     setup = Setup(
-        where, what.features, what.agent, episodes=episodes, step_limit=step_limit, seed=seed
+        where, trained.features, trained.agent, episodes=episodes, step_limit=step_limit, seed=seed
     )
     show, start = make_reporter(progress), time.perf_counter()
     if compiled is None and isinstance(learned, Learner):
         compiled = learned._compiled
-    returns, lengths = _evaluated(
-        setup, what, threads or core_count(), use_compiled(compiled), show
+    returns, lengths = _evaluate_runs(
+        setup, trained, threads or core_count(), use_compiled(compiled), show
     )
     return Evaluation(
         returns=returns if isinstance(learned, Result) else returns[0],
@@ -259,44 +258,44 @@ def evaluate(
     )
 
 
-def _evaluated(
-    setup: Setup, what: Learned, threads: int, compiled: bool, show: Reporter
+def _evaluate_runs(
+    setup: Setup, trained: TrainedRuns, threads: int, compiled: bool, show: Reporter
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns and lengths, (runs, episodes) each; NaN and 0 in the row of a diverged run."""
-    name = f"{type(setup.agent).__name__} in {setup.domain.display_name}, greedily"
-    kernel, control = _kernel(setup, what, compiled, name, show), new_control()
+    """Return returns and lengths, (runs, episodes) each; NaN and 0 for a diverged run."""
+    name = f"{setup.title}, greedily"
+    kernel, control = _load_kernel(setup, trained, compiled, name, show), new_control()
 
-    def one(place: int) -> tuple[np.ndarray, np.ndarray]:
-        number = what.numbers[place]
-        run = _prepared(setup, what, place)
+    def evaluate_run(index: int) -> tuple[np.ndarray, np.ndarray]:
+        number = trained.numbers[index]
+        run = _build_run(setup, trained, index)
         streams = evaluation_streams(setup.seed, number)
         status = DIVERGED
-        if not what.diverged[place]:
-            status = _performed(setup, kernel, run, number, streams, control)
+        if not trained.diverged[index]:
+            status = _perform_run(setup, kernel, run, number, streams, control)
         if status == DIVERGED:
             return np.full(setup.episodes, np.nan), np.zeros(setup.episodes, np.int64)
         return run.returns, run.lengths
 
-    count, found = len(what.runs), dict[int, tuple[np.ndarray, np.ndarray]]()
+    count, finished = len(trained.runs), dict[int, tuple[np.ndarray, np.ndarray]]()
     with show.progress(name) as tell:
-        for batch in run_on_threads(one, range(count), min(threads, count), control):
-            found.update({ended.item: ended.result() for ended in batch})
-            tell(len(found) / count)
-    returns, lengths = zip(*(found[place] for place in range(count)), strict=True)
+        for batch in run_on_threads(evaluate_run, range(count), min(threads, count), control):
+            finished.update({ended.item: ended.result() for ended in batch})
+            tell(len(finished) / count)
+    returns, lengths = zip(*(finished[index] for index in range(count)), strict=True)
     return np.stack(returns), np.stack(lengths)
 
 
-def _performed(
+def _perform_run(
     setup: Setup, kernel: Kernel, run: Run, number: int, streams: Streams, control: np.ndarray
 ) -> int:
-    """All episodes of one run, in compiled code or through a world outside it; the status."""
+    """Perform all episodes of one run, compiled or in a Python environment; return the status."""
     if not setup.domain.external:
         return advance(kernel, run, setup.budget(), streams, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
     words = seed_sequence(setup.seed, EVALUATION).generate_state(1)
     world = setup.domain.make_env(int(words[0]), number)
     try:
-        status = perform_outside(kernel, world, run, setup.budget(), streams.acting, control)
+        status = perform_externally(kernel, world, run, setup.budget(), streams.acting, control)
     finally:
         world.close()
     if status >= NOT_FINITE:
@@ -304,36 +303,38 @@ def _performed(
     return status
 
 
-def _kernel(setup: Setup, what: Learned, compiled: bool, name: str, show: Reporter) -> Kernel:
-    """What acts greedily, compiled for runs like these unless asked not to."""
+def _load_kernel(
+    setup: Setup, trained: TrainedRuns, compiled: bool, name: str, show: Reporter
+) -> Kernel:
+    """Return the kernel that acts greedily, compiled unless asked not to."""
     outside = setup.domain.external
     if not compiled:
-        return decide_outside if outside else perform
-    run, streams = _prepared(setup, what, 0), evaluation_streams(setup.seed, 0)
+        return decide_from_python if outside else perform
+    run, streams = _build_run(setup, trained, 0), evaluation_streams(setup.seed, 0)
     dry_run(setup, run, streams, perform)
     if not outside:
         return compile_for(perform, (run, Budget(0, 0, 1), streams, new_control()), name, show)
-    kernel = compile_for(decide_outside, (run, -1, streams.acting), name, show)
+    kernel = compile_for(decide_from_python, (run, -1, streams.acting), name, show)
     return entry_point(kernel, run, -1, streams.acting)
 
 
-def _prepared(setup: Setup, what: Learned, place: int) -> Run:
-    """A run in the domain of the evaluation, with copies of what one run has learned.
+def _build_run(setup: Setup, trained: TrainedRuns, index: int) -> Run:
+    """Build a run in the domain of the evaluation, with copies of what one run has learned.
 
-    Agents and features are copied as a whole: looking at an agent may write into scratch arrays,
-    number tiles that were not met before, or draw from a generator. In the domain that it learned
-    in, an exact model looks at the phase of the new domain part instead of the old one.
+    Agents and features are copied as a whole: asking an agent may write into scratch arrays, number
+    new tiles or draw from a generator. In the domain that it learned in, an exact model reads the
+    phase of the new domain part instead of the old one.
     """
-    learned, (fresh, _) = what.runs[place], setup.build(what.numbers[place])
+    learned, (fresh, _) = trained.runs[index], setup.build(trained.numbers[index])
     links: dict[int, np.ndarray] = {}
-    if what.domain == setup.domain:
+    if trained.domain == setup.domain:
         pairs = zip(tree.arrays(learned.domain), tree.arrays(fresh.domain), strict=True)
         links = {id(old): new for (_, old), (_, new) in pairs}
     agent, features = copy.deepcopy((learned.agent, learned.features), links)
     return fresh._replace(agent=agent, features=features)
 
 
-def _learned(learned: Learner | Result) -> Learned:
+def _trained_runs(learned: Learner | Result) -> TrainedRuns:
     if isinstance(learned, Result):
         if not learned.kept:
             raise ValueError(
@@ -341,45 +342,40 @@ def _learned(learned: Learner | Result) -> Learned:
                 "ex.run keeps what it learned with keep_agents=True"
             )
         runs = [run for run, _ in learned.kept]
-        return Learned(
+        return TrainedRuns(
             learned.agent, learned.features, learned.domain, runs, learned.numbers, learned.diverged
         )
     if not isinstance(learned, Learner):
         raise ValueError(f"evaluate: learned must be a Learner or a Result, got {learned!r}")
     if learned._run is None:
         raise ValueError("evaluate: learned must have started, got a learner that has not")
-    return Learned(
+    return TrainedRuns(
         learned.agent, learned.features, None, [learned._run], range(1), np.zeros(1, bool)
     )
 
 
-def _domain(given: object, run: Run) -> Domain:
-    """What was given as a domain, with actions and observations like those of a run."""
-    if isinstance(given, type) and issubclass(given, Domain):
+def _check_domain(domain: object, run: Run) -> Domain:
+    """Return a domain, or the domain of an environment, if it fits the agent of a run."""
+    if isinstance(domain, type) and issubclass(domain, Domain):
         raise ValueError(
-            f"evaluate: domain must be a domain, got {given!r}; give one, {given.__name__}(...), "
+            f"evaluate: domain must be a domain, got {domain!r}; give one, {domain.__name__}(...), "
             "not the class"
         )
-    domain = given
     if not isinstance(domain, Domain):
-        if not (isinstance(given, str) or callable(given) or hasattr(given, "reset")):
+        if not (isinstance(domain, str) or callable(domain) or hasattr(domain, "reset")):
             raise ValueError(
                 "evaluate: domain must be a domain, an environment of Gymnasium or its id, "
-                f"got {given!r}"
+                f"got {domain!r}"
             )
-        domain = Gym(cast(GymSource, given), numbered=None if run.ranges.states else False)
-    known = _described(run.ranges.actions, run.ranges.states, run.domain)
-    found = _described(domain.actions, domain.states or 0, domain.build(generator(0, 0)))
-    if found != known:
-        raise ValueError(f"evaluate: domain must have {known}, got {domain!r} with {found}")
+        domain = Gym(cast(GymSource, domain), numbered=None if run.ranges.states else False)
+    needed = _describe_spaces(run.ranges.actions, run.ranges.states, run.domain)
+    part = domain.build(generator(0, 0))
+    available = _describe_spaces(domain.actions, domain.states or 0, part)
+    if available != needed:
+        raise ValueError(f"evaluate: domain must have {needed}, got {domain!r} with {available}")
     return domain
 
 
-def _described(actions: int, states: int, part: object) -> str:
-    """What an agent has to do with, in words."""
-    seen = (
-        f"{states} numbered states"
-        if states
-        else f"observations of {observation(part).size} numbers"
-    )
-    return f"{actions} actions and {seen}"
+def _describe_spaces(actions: int, states: int, part: object) -> str:
+    vectors = f"observations of {observation(part).size} numbers"
+    return f"{actions} actions and {f'{states} numbered states' if states else vectors}"

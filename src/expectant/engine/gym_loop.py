@@ -1,4 +1,4 @@
-"""An agent in a world outside compiled code: one crossing for every step of the world."""
+"""The loop for Gymnasium environments: one call of compiled code for every step."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ from expectant.engine.progress import Reporter
 from expectant.jit.compile import Kernel, compile_for, entry_point
 
 FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
-OVER, OVERFLOW, NO_ROOM = -1, -2, -3  # answers that are no action
-MISTAKES = -10  # minus the loop's status: a part has broken a promise
+OVER, OVERFLOW, FULL = -1, -2, -3  # answers that are no action
+MISTAKES = -10  # minus the loop's status: a part has broken its contract
 
 
 @function
 def answer(run, rng):
-    """The next action, or that it is none."""
+    """Return the next action, or a negative answer."""
     status = choose(run, rng)
     return int(run.clock[ACTION]) if status == DONE else MISTAKES - status
 
 
 @function
 def start(run, rng):
-    """Begin an episode with the present observation; returns as :func:`respond` does."""
+    """Begin an episode with the present observation; return as :func:`respond` does."""
     status = perceive(run, -1, run.state)
     if status != DONE:
         return MISTAKES - status
@@ -63,20 +63,19 @@ def start(run, rng):
 
 @function
 def respond(run, action, reward, situation, streams):
-    """Learn from what an action led to, and choose the next one.
+    """Learn from a transition whose observation is in the run's domain, and choose an action.
 
-    The observation is in the run's domain already. Returns an action, or one of the answers that
-    are none, such as OVER after the last observation of an episode.
+    Return it, or one of the negative answers, such as OVER at the end of an episode.
     """
     return react(unowned(run), action, reward, situation, unowned(streams))
 
 
 @function
 def react(run, action, reward, situation, streams):
-    """:func:`respond`, of what is unowned."""
+    """:func:`respond` on unowned arrays."""
     agent, state, next_state = run.agent, run.state, run.next_state
     if free_capacity(agent) <= 0:
-        return NO_ROOM
+        return FULL
     if situation == FIRST:
         return start(run, streams.acting)
     alive = 0.0 if situation == TERMINATED else 1.0
@@ -99,7 +98,7 @@ def react(run, action, reward, situation, streams):
 
 
 def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
-    """The arguments of ``respond`` at the first observation of an episode."""
+    """Return the arguments of ``respond`` at the first observation of an episode."""
     return run, -1, 0.0, FIRST, streams
 
 
@@ -109,12 +108,12 @@ def load_responder(run: Run, streams: Any, name: str, show: Reporter) -> Kernel:
     return entry_point(compile_for(respond, arguments, name, show), *arguments)
 
 
-def answered(
+def request_action(
     kernel: Any, run: Run, action: int, reward: float, situation: int, streams: Any
 ) -> tuple[Run, int]:
-    """The kernel's answer, with room made where a part asks for it; a broken promise raises."""
+    """Return the kernel's answer, growing parts that are full; a broken contract raises."""
     answer = kernel(run, action, reward, situation, streams)
-    while answer == NO_ROOM:
+    while answer == FULL:
         run = run._replace(agent=grow(run.agent))
         answer = kernel(run, action, reward, situation, streams)
     if answer <= MISTAKES:
@@ -126,12 +125,12 @@ def answered(
 def play(
     kernel: Any, world: Any, run: Run, budget: Budget, streams: Any, control: np.ndarray
 ) -> tuple[Run, int]:
-    """Go through a world until the budget is used up; the counterpart of ``simulate``."""
+    """Run in an environment until the budget is used up; the counterpart of ``simulate``."""
     clock, received, rewards = run.clock, run.domain.received, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
         world.reset(received)
         run.total[0] = 0.0
-        run, action = answered(kernel, run, -1, 0.0, FIRST, streams)
+        run, action = request_action(kernel, run, -1, 0.0, FIRST, streams)
         situation, taken, total = GOES_ON, 0, 0.0
         left = min(budget.step_limit, budget.steps - int(clock[STEPS]))
         while situation == GOES_ON:
@@ -148,7 +147,7 @@ def play(
                 situation = TERMINATED
             elif truncated or taken >= left:
                 situation = TRUNCATED
-            run, action = answered(kernel, run, action, reward, situation, streams)
+            run, action = request_action(kernel, run, action, reward, situation, streams)
             if action == OVERFLOW:
                 return run, DIVERGED
         run.total[0] = total

@@ -1,4 +1,4 @@
-"""An agent for a loop of one's own: observations and rewards in, actions out."""
+"""``ex.Learner``: an agent for the user's own loop; observations and rewards in, actions out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from expectant.domains.external import (
     numbered_states,
     observation_spec,
 )
-from expectant.engine import checkpoint as saving
+from expectant.engine import checkpoint
 from expectant.engine.divergence import explain_divergence, learned_radius
 from expectant.engine.driver import new_control
 from expectant.engine.gym_loop import (
@@ -42,8 +42,8 @@ from expectant.engine.gym_loop import (
     OVERFLOW,
     TERMINATED,
     TRUNCATED,
-    answered,
     load_responder,
+    request_action,
     respond,
 )
 from expectant.engine.loop import DIVERGED, Run, unusable
@@ -61,7 +61,7 @@ WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs wh
 
 
 class Learner:
-    """An agent that learns in a loop of one's own.
+    """An agent that learns in the user's own loop.
 
     >>> learner = Learner(agent, features, n_actions=2, states=9)
     >>> action = learner.start(observation)
@@ -118,8 +118,8 @@ class Learner:
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
         self._run: Run | None = None
-        self._look: Kernel | None = None
-        self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
+        self._probe: Kernel | None = None
+        self._subject: Subject | None = None  # a copy of what it knows at present, to be asked
 
     def __repr__(self) -> str:
         episode = "between episodes" if self._action == BETWEEN_EPISODES else "in an episode"
@@ -140,7 +140,7 @@ class Learner:
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> Learner:
-        """A learner for the actions and observations of a Gymnasium environment."""
+        """Make a learner for the spaces of a Gymnasium environment."""
         if not hasattr(env, "action_space"):
             raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
         check_single_env(env, "Learner.for_env")
@@ -152,15 +152,15 @@ class Learner:
         return learner
 
     def start(self, observation: ArrayLike) -> int:
-        """Begin an episode; returns the first action."""
+        """Begin an episode; return the first action."""
         return self._answer(observation, BETWEEN_EPISODES, 0.0, FIRST)
 
     def step(
         self, reward: float, observation: ArrayLike, terminated: bool, truncated: bool = False
     ) -> int | None:
-        """Learn from what the last action led to; returns the next, None if the episode is over.
+        """Learn from the last action's outcome; return the next action, None at an episode's end.
 
-        An episode that is truncated has not terminated: its last observation is learned from.
+        A truncated episode has not terminated: the agent bootstraps from its last observation.
         """
         if self._action == BETWEEN_EPISODES:
             raise ValueError("Learner.step: no episode has begun; call start(observation) first")
@@ -180,42 +180,41 @@ class Learner:
         return int(self._ties.choice(np.flatnonzero(preferences == preferences.max())))
 
     def preferences(self, observation: ArrayLike) -> np.ndarray:
-        """What it thinks of every action (A,): values, or the policy's preferences (Algorithm 3).
+        """Return action values (A,), or the policy's preferences (Algorithm 3).
 
         Nothing is learned, and features with memory do not remember the observation.
         """
-        run = self._prepared(observation)
+        run = self._run_for(observation)
         self._receive(run, observation)
-        self._aside = copy_subject(run, self._aside)
+        self._subject = copy_subject(run, self._subject)
         states = States(run.domain.received.reshape(1, -1), np.full(1, -1))
-        if self._look is None:
-            self._look = load_probe(self._aside, states, self._compiled, self._name, self._show)
-        asked = probe_agent(self._look, self._aside, states, ("preferences",), action=self._action)
+        if self._probe is None:
+            self._probe = load_probe(self._subject, states, self._compiled, self._name, self._show)
+        asked = probe_agent(
+            self._probe, self._subject, states, ("preferences",), action=self._action
+        )
         return asked.preferences[0]
 
     @property
     def reward_rate(self) -> float:
-        """R̄, the mean reward of a step as the agent's ``centering`` has estimated it so far."""
+        """R̄, the mean reward of a step, as estimated by the agent's ``centering``."""
         centering = getattr(self._run and self._run.agent, "centering", None)
         if self._run is not None and centering is None:
             raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
         return float(centering.rate[0]) if centering is not None else 0.0
 
     def planning_radius(self, observations: Sequence[ArrayLike]) -> PlanningRadius:
-        """Whether its planning from these observations would converge, by its own model and steps.
+        """Return the spectral radius of planning from these observations with the learned model.
 
         See ``ex.exact.planning_radius``. The model must be linear in the features and the
         agent plan with state values; features with memory take each as the first of an episode.
         """
         return learned_radius(
-            self.agent, self._prepared(observations[0]), self._encoded(observations)
+            self.agent, self._run_for(observations[0]), self._encode_all(observations)
         )
 
     def value_of(self, vectors: np.ndarray) -> np.ndarray:
-        """v̂ of feature vectors (n, d), of means of states too; max_a q̂ where there are only those.
-
-        As ``ex.exact.jensen_gap`` asks for it.
-        """
+        """Return v̂ of feature vectors (n, d), or max_a q̂, for ``ex.exact.jensen_gap``."""
         part: Any = inner_agent(self._run.agent) if self._run is not None else None
         weights, d = getattr(part, "weights", None), np.shape(vectors)[-1]
         if weights is None:
@@ -227,11 +226,11 @@ class Learner:
 
     @property
     def evicted(self) -> int:
-        """How many entries of its model it has given up because there was no room for them."""
+        """The number of entries that its model has evicted for lack of capacity."""
         return 0 if self._run is None else count_evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, from which ``load`` goes on to the same bits."""
+        """Write everything to a file, from which ``load`` continues with the same bits."""
         if self._run is None:
             raise ValueError("Learner.save: it has not started yet, so there is nothing to save")
         facts = {
@@ -242,10 +241,10 @@ class Learner:
             "observation_spec": self.observation_spec._asdict(),
             "components": self._run.domain.received.size,
             "action": self._action,
-            "streams": saving.states_of(self._streams),
+            "streams": checkpoint.states_of(self._streams),
             "ties": self._ties.bit_generator.state,
         }
-        saving.write(Path(path), facts, self._run)
+        checkpoint.write(Path(path), facts, self._run)
 
     @classmethod
     def load(
@@ -256,14 +255,14 @@ class Learner:
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> Learner:
-        """The learner that was saved to a file.
+        """Load a learner from a file.
 
-        A file can name parts of somebody's own. They are imported, which runs their modules, only
-        with ``trust=True``; those that this process has imported already are used. Compiled code
-        does not check the indices in a file: load one from a stranger with ``compiled=False``.
+        User-defined components that the file names are imported, which runs their modules, only
+        with ``trust=True``, unless this process has imported them already. Compiled code does not
+        check indices in a file: load one from a stranger with ``compiled=False``.
         """
         path = Path(path)
-        facts, arrays = saving.read(path)
+        facts, arrays = checkpoint.read(path)
         held = sum(array.nbytes for array in arrays.values())
         try:
             agent = Agent.from_dict(facts["agent"], trust=trust)
@@ -272,12 +271,12 @@ class Learner:
                 agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
                 progress=progress,
             )  # fmt: skip
-            learner.observation_spec = _observations_from(facts["observation_spec"])
+            learner.observation_spec = _observation_spec_from(facts["observation_spec"])
             components = facts["components"]
             with budget(ALWAYS_FREE + WHILE_BUILDING * held):
                 built, streams = learner._setup(components).build(0)
-            run, ties = saving.restore(built, arrays), generator(0, 0)
-            saving.set_states(streams, facts["streams"])
+            run, ties = checkpoint.restore(built, arrays), generator(0, 0)
+            checkpoint.set_states(streams, facts["streams"])
             ties.bit_generator.state = facts["ties"]
             action = whole(BETWEEN_EPISODES, learner.n_actions - 1).check(
                 "Learner.load", "action", facts["action"]
@@ -302,7 +301,7 @@ class Learner:
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> Learner:
-        """A learner with a copy of what a run of ``ex.run(..., keep_agents=True)`` has learned."""
+        """Make a learner from a copy of a run of ``ex.run(..., keep_agents=True)``."""
         if not 0 <= run < len(result.kept):
             raise ValueError(
                 f"Learner.from_result: run must be below {len(result.kept)}, got {run!r}"
@@ -324,9 +323,8 @@ class Learner:
 
     # ------------------------------------------------------------------------------- inside
 
-    def _encoded(self, observations: Sequence[ArrayLike]) -> list[Binary | Weighted]:
-        """The feature vectors of observations."""
-        run, states = self._prepared(observations[0]), []
+    def _encode_all(self, observations: Sequence[ArrayLike]) -> list[Binary | Weighted]:
+        run, states = self._run_for(observations[0]), []
         for observation in observations:
             self._receive(run, observation)
             features, state = copy.deepcopy((run.features, run.state))
@@ -335,7 +333,7 @@ class Learner:
         return states
 
     def _answer(self, observation: ArrayLike, action: int, reward: float, situation: int) -> int:
-        run, self._aside = self._prepared(observation), None
+        run, self._subject = self._run_for(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
         self._run, answer = self._respond_timed(run, action, reward, situation, self._streams)
@@ -346,28 +344,28 @@ class Learner:
         return answer
 
     def _respond_timed(self, run: Run, *situation: Any) -> tuple[Run, int]:
-        """Respond on another thread if the last step was long, so that Ctrl-C is heard.
-
-        Compiled code is deaf to it, and another thread costs more than a short step.
-        """
-        respond, start = partial(answered, self._respond, run, *situation), time.perf_counter()
+        """Respond on another thread if the last step was long, so that Ctrl-C is noticed."""
+        respond, start = (
+            partial(request_action, self._respond, run, *situation),
+            time.perf_counter(),
+        )
         if not self._is_long:
-            found = respond()
+            answer = respond()
         else:
             controls = (
-                array for name, array in tree.arrays(run.agent) if name.endswith(saving.CONTROL)
+                array for name, array in tree.arrays(run.agent) if name.endswith(checkpoint.CONTROL)
             )
             control = next(controls, new_control())
             try:
-                found = run_interruptibly(respond, control)
+                answer = run_interruptibly(respond, control)
             except BaseException:
                 control[0] = 0  # the next step plans again
                 raise
         self._is_long = self._plans and time.perf_counter() - start > LONG_SECONDS
-        return found
+        return answer
 
     def _receive(self, run: Run, observation: ArrayLike) -> None:
-        """Put an observation where compiled code looks for it."""
+        """Copy an observation to where compiled code reads it."""
         received = run.domain.received
         try:
             self.observation_spec.convert(observation, received)
@@ -379,8 +377,8 @@ class Learner:
         if unusable(received) >= 0:
             raise ValueError(f"observation: must have finite components, got {observation!r}")
 
-    def _prepared(self, observation: ArrayLike) -> Run:
-        """The run, made when the first observation shows how many components it has."""
+    def _run_for(self, observation: ArrayLike) -> Run:
+        """Return the run, built when the first observation shows its number of components."""
         if self._run is None:
             components, bounds = np.size(observation), self.observation_spec.bounds
             if bounds is not None and len(bounds) != components:
@@ -410,7 +408,7 @@ class Learner:
         self._ties = generator(self.seed, 0, TIES)
 
 
-def _observations_from(facts: dict[str, Any]) -> ObservationSpec:
+def _observation_spec_from(facts: dict[str, Any]) -> ObservationSpec:
     """Return how observations are read, from the settings in a file."""
     bounds = or_none(LIMITS).check("Learner.load", "bounds", facts["bounds"])
     counts, starts = tuple(facts["counts"]), tuple(facts["starts"])

@@ -1,4 +1,4 @@
-"""Looking at an agent: what it values, prefers and predicts at some states, without a trace.
+"""Probes: what an agent values, prefers and predicts at some states, without changing it.
 
 A *copy* is asked, so that whatever asking changes is not the run's: what features remember, the
 generator that a model draws from, scratch. A model is asked through ``backed_up_value`` alone: with
@@ -46,7 +46,7 @@ class States(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A copy of an agent and its features, made to be asked; ``state`` is scratch."""
+    """A copy of an agent and its features to be probed; ``state`` is scratch."""
 
     features: object
     agent: object
@@ -55,7 +55,7 @@ class Subject(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What was asked for; of the rest there are no rows.
+    """The answers to a probe; topics that were not asked for have no rows.
 
     ``features`` (n, d): the feature vectors, written out. ``values`` (n,): state values, the
     greatest action value where there are only those. ``preferences`` (n, A) with ``greedy`` (n,),
@@ -102,8 +102,8 @@ class Questions(NamedTuple):
 
 
 @function
-def prefer(agent, state, n, answers):
-    """Write down the agent's preferences, and which actions they favour."""
+def store_preferences(agent, state, n, answers):
+    """Store the agent's preferences, the first greedy action and the number of ties."""
     chosen, ties, best = 0, 1, 0.0
     for action in range(answers.preferences.shape[1]):
         candidate = preference(agent, state, action)
@@ -117,8 +117,8 @@ def prefer(agent, state, n, answers):
 
 
 @function
-def foretell(questions, state, n):
-    """Write down what the model expects of every action."""
+def predict_outcomes(questions, state, n):
+    """Store the reward and next state that the model expects of every action."""
     model, measures, answers = questions.model, questions.measures, questions.answers
     for action in range(answers.rewards.shape[1]):
         reward = backed_up_value(model, state, action, questions.nothing, 0.0)
@@ -130,13 +130,13 @@ def foretell(questions, state, n):
 
 @function
 def ask(questions):
-    """Answer what is asked; returns DONE, or NO_FEATURE at an index that is none."""
+    """Fill in the answers; return DONE, or NO_FEATURE at an index that is none."""
     return answer_all(unowned(questions))
 
 
 @function
 def answer_all(questions):
-    """:func:`ask`, of what is unowned."""
+    """:func:`ask` on unowned arrays."""
     subject, states, answers = questions.subject, questions.states, questions.answers
     agent, state = subject.agent, subject.state
     for n in range(states.state_indices.shape[0]):
@@ -150,27 +150,27 @@ def answer_all(questions):
         if answers.values.shape[0] > 0:
             answers.values[n] = state_value(questions.weights, state)
         if answers.preferences.shape[0] > 0:
-            prefer(agent, state, n, answers)
+            store_preferences(agent, state, n, answers)
         if answers.policy.shape[0] > 0:
             policy(agent, state, answers.policy[n])
         if answers.rewards.shape[0] > 0:
-            foretell(questions, state, n)
+            predict_outcomes(questions, state, n)
     return DONE
 
 
 TOPICS = ("features", "values", "preferences", "policy", "model")
-REHEARSED = 20  # states that parts of one's own are tried on before they are compiled
+DRY_RUN_STATES = 20
 
 
 def all_states(count: int) -> States:
-    """The states of a domain that numbers so many."""
+    """Return all states of a domain that numbers them."""
     return States(np.arange(count).reshape(-1, 1), np.arange(count))
 
 
 def copy_subject(run: Run, earlier: Subject | None = None) -> Subject:
-    """A copy of what a run consists of, to be asked.
+    """Copy the agent and features of a run to be probed.
 
-    If an ``earlier`` copy is given, made when the agent knew the same, its arrays are used again.
+    The arrays of an ``earlier`` copy, made when the agent knew the same, are used again.
     """
     copies: dict[int, Any] = {}
     agent, features = without_planning(run.agent), copy.deepcopy(run.features, copies)
@@ -186,17 +186,17 @@ def copy_subject(run: Run, earlier: Subject | None = None) -> Subject:
 def load_probe(
     subject: Subject, states: States, compiled: bool | None, name: str, show: Reporter
 ) -> Kernel:
-    """What to look with at agents and states like these, compiled unless asked not to."""
+    """Return the kernel for probes of such agents and states, compiled unless asked not to."""
     if not use_compiled(compiled):
         return ask
-    some = States(states.observations[:REHEARSED], states.state_indices[:REHEARSED])
+    some = States(states.observations[:DRY_RUN_STATES], states.state_indices[:DRY_RUN_STATES])
     asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
     dry_run_probe(subject, lambda tried: probe_agent(ask, tried, some, asked))
-    return compile_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
+    return compile_for(ask, (_questions(subject, states, ()),), f"a probe of {name}", show)
 
 
 def is_probe_compiled(subject: Subject, states: States) -> bool:
-    """Whether what to look with is in memory or on disk, so that it need not be compiled."""
+    """True if the kernel for such probes is compiled, in memory or on disk."""
     return is_compiled(ask, (_questions(subject, states, ()),))
 
 
@@ -209,9 +209,9 @@ def probe_agent(
     measures: np.ndarray | None = None,
     action: int = -1,
 ) -> Answers:
-    """Ask an agent about states, on some of the TOPICS.
+    """Probe an agent at states, on some of the TOPICS.
 
-    After an ``action`` that is not −1 features with memory take a state as the one that follows.
+    Features with memory take a state as the successor of ``action``; −1: as the first.
     """
     questions = _questions(subject, states, asked, measures, action)
     if kernel(questions) == NO_FEATURE:
@@ -232,19 +232,19 @@ def _questions(
     nothing = np.zeros(padded_size(subject.ranges.features))
     measures = np.zeros((0, nothing.size)) if measures is None else measures
     model, weights = _model_of(subject.agent), _weights_of(subject, "values" in asked)
-    answers = _sheet(subject.ranges, len(states.state_indices), asked, len(measures))
+    answers = _allocate_answers(subject.ranges, len(states.state_indices), asked, len(measures))
     return Questions(subject, model, weights, measures, nothing, states, action, answers)
 
 
 def _model_of(agent: Any) -> Any:
-    """What answers for the model of an agent; a stand-in where there is none that could."""
+    """Return the model of an agent, or a stand-in that answers NaN."""
     planner: Any = getattr(inner_agent(agent), "planner", None)
     model = unwrapped(planner.model) if hasattr(planner, "model") else None
     return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
 
 
 def _has_values(subject: Subject) -> bool:
-    """True if an agent has weights of values, or a part that has values."""
+    """True if an agent has weights of values, or a part with state values."""
     weights = getattr(inner_agent(subject.agent), "weights", None)
     if isinstance(weights, np.ndarray):
         return weights.ndim in (1, 2) and weights.shape[-1] >= subject.ranges.features
@@ -252,7 +252,7 @@ def _has_values(subject: Subject) -> bool:
 
 
 def _weights_of(subject: Subject, needed: bool) -> Any:
-    """The weights of an agent's values; without rows where it has none and none are needed."""
+    """Return the weights of an agent's values; no rows if it has none and none are needed."""
     if _has_values(subject):
         return getattr(inner_agent(subject.agent), "weights", None)
     if needed:
@@ -261,8 +261,8 @@ def _weights_of(subject: Subject, needed: bool) -> Any:
     return np.zeros((0, subject.ranges.features))
 
 
-def _sheet(ranges: Ranges, count: int, asked: Collection[str], measures: int) -> Answers:
-    """Where the answers for so many states are written."""
+def _allocate_answers(ranges: Ranges, count: int, asked: Collection[str], measures: int) -> Answers:
+    """Allocate the answers for some states."""
     unknown = set(asked) - set(TOPICS)
     if unknown:
         raise ValueError(f"asked: must be among {', '.join(TOPICS)}, got {', '.join(unknown)}")

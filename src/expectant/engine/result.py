@@ -1,4 +1,4 @@
-"""What came out of many runs of an agent in a domain."""
+"""``ex.Result``: returns, lengths and rewards of many runs."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came out of ``ex.run``.
+    """The result of ``ex.run``.
 
     ``returns`` and ``lengths`` are (runs, episodes): total reward and number of steps. With a
     budget of ``steps`` they are empty and ``rewards`` is (runs, bins): the mean reward of a step in
     each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
-    that episode or bin on; ``divergence`` says of each of them, and of runs whose weights have
-    grown far beyond anything earned, in one sentence why and what to do. Runs are numbered from
-    ``first_run`` on, without those that are ``missing`` because their world failed (see
-    ``ex.EnvError``). ``evicted`` (runs,) is how many entries of its model a run gave up because
-    there was no room for them.
+    that episode or bin on; ``divergence`` explains each of them, and each run whose weights are far
+    larger than any return, in one sentence with advice. Runs are numbered from ``first_run`` on,
+    without those ``missing`` because their environment failed (see ``ex.EnvError``). ``evicted``
+    (runs,) counts entries that the model of a run evicted for lack of capacity.
     """
 
     returns: np.ndarray
@@ -60,12 +59,12 @@ class Result:
 
     @property
     def bin(self) -> int:
-        """How many steps a bin of ``rewards`` has; the last one may be shorter."""
+        """The number of steps in a bin of ``rewards``; the last one may be shorter."""
         return -(-(self.steps or 0) // max(self.rewards.shape[1], 1))
 
     @property
     def bin_lengths(self) -> np.ndarray:
-        """How many steps each bin of ``rewards`` (bins,) has."""
+        """The number of steps in each bin of ``rewards`` (bins,)."""
         lengths = np.full(self.rewards.shape[1], self.bin)
         lengths[-1:] -= self.bin * lengths.size - (self.steps or 0)
         return lengths
@@ -84,7 +83,7 @@ class Result:
         return plot(self, path)
 
     def table(self) -> Table:
-        """A row for every episode: run, episode, return, length.
+        """Return a row for every episode: run, episode, return, length.
 
         With a budget of steps a row for every bin: run, bin, return, its length in steps, and
         reward, which is the mean of a step; the return is their sum.
@@ -143,12 +142,12 @@ class Result:
 
 
 def measure_of(result: Result) -> str:
-    """What its means are of."""
+    """Return what the means are of."""
     return "return" if result.steps is None else "reward"
 
 
 def extent_of(result: Result) -> str:
-    """How much was run, in words."""
+    """Return the number and length of the runs, in words."""
     runs = f"{result.diverged.size:,} run" + "s" * (result.diverged.size != 1)
     if result.steps is not None:
         return f"{runs} of {result.steps:,} steps"
@@ -156,6 +155,6 @@ def extent_of(result: Result) -> str:
 
 
 def estimate_of(result: Result) -> tuple[float, float, float]:
-    """The mean over runs with its interval; all NaN with a diverged run, no interval of one run."""
+    """Return the mean over runs and its interval; NaN with a diverged run, no interval of one."""
     mean, low, high = (float(end) for end in interval(result.means))
     return (mean, low, high) if result.diverged.size > 1 else (mean, math.nan, math.nan)

@@ -1,4 +1,4 @@
-"""Many runs of an agent in a domain, on threads."""
+"""``ex.run``: validate, set up, load the loop, do the runs, gather the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from expectant.jit.compile import Kernel, use_compiled
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
-IN_A_ROW = 5  # failures after which no run is begun any more
+MOST_FAILURES = 5  # in a row, after which no further run is started
 
 
 def hint_unknown_arguments(
@@ -79,20 +79,17 @@ def run(
     keep_agents: bool = False,
     progress: bool | Reporter = True,
 ) -> Result:
-    """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
+    """Run an agent in a domain ``runs`` times, each for ``episodes`` or for ``steps``.
 
-    A Gymnasium id or environment stands for ``ex.Gym`` of it.
-
-    Run r draws everything from streams of its own (:mod:`expectant.core.rng`), one each for the
-    world, acting, planning and building: the same for every setting, and the same bits for
-    any number of threads (None: one per core; fewer where not all would fit into memory). An
-    episode longer than ``step_limit`` (None: the domain's own, or 10,000; no limit for ``steps`` in
-    a domain without an end) is cut off, which is not a termination.
-    ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
-    the same code as plain Python, with the same numbers, for debugging: for parts of one's own that
-    end in a crash.
-    ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``. If an
-    environment fails in some runs, the others finish before that is raised, as ``ex.EnvError``.
+    ``domain`` may be a Gymnasium id or environment, which stands for ``ex.Gym`` of it. Run r
+    draws from its own random streams (:mod:`expectant.core.rng`), so results are the same bits for
+    any number of ``threads`` (None: one per core, fewer if memory is short). An episode longer than
+    ``step_limit`` (None: the domain's, or 10,000; unlimited for ``steps`` in an endless domain) is
+    truncated, which is not a termination. ``first_run`` is the number of the first run, to add to
+    earlier results. ``compiled=False`` runs the same code as plain Python, with the same numbers,
+    for debugging. ``keep_agents=True`` keeps what every run has learned, for
+    ``Learner.from_result``. If an environment fails in some runs, the others finish before
+    ``ex.EnvError`` is raised.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
@@ -121,18 +118,17 @@ def run(
         step_limit=step_limit,
         seed=seed,
     )
-    name = f"{type(agent).__name__} in {domain.display_name}"
     start = time.perf_counter()
     show, at_once = make_reporter(progress), min(threads or core_count(), runs)
     source, failures = Runs(setup, compiled, keep_agents), Failures()
     with Processes() as processes:
         if domain.external and at_once > 1:
             processes.start(source, at_once)
-        kernel = load_loop(setup, compiled, name, show)
+        kernel = load_loop(setup, compiled, setup.title, show)
         at_once = count_fitting_threads(setup, runs, at_once, keep_agents)
         ready = time.perf_counter()
         numbers = range(first_run, first_run + runs)
-        finished = _run_all(source, kernel, numbers, at_once, processes, name, show, failures)
+        finished = _run_all(source, kernel, numbers, at_once, processes, show, failures)
     if not finished:
         failures.check(runs, None)
     records = [done.records for done in finished]
@@ -168,43 +164,36 @@ def compile_agents(
     compiled: bool | None,
     progress: bool | Reporter,
 ) -> None:
-    """Compile the loops of several agents at once; what is wrong with one is left to ``run``."""
+    """Compile the loops of several agents at once; their errors are left to ``run``."""
     orders: list[CompileOrder] = []
     with suppress(Exception):
         if use_compiled(compiled):
-            setups = {
-                name: Setup(domain, features, agent, episodes=1) for name, agent in agents.items()
-            }
-            orders = [
-                CompileOrder(compile_loop, setup, name=name) for name, setup in setups.items()
-            ]
+            for name, agent in agents.items():
+                setup = Setup(domain, features, agent, episodes=1)
+                orders.append(CompileOrder(compile_loop, setup, name=name))
     compile_ahead(orders, make_reporter(progress))
 
 
 def _check_parts(domain: Any, features: Any, agent: Any) -> None:
-    """An error where one of them is not what it should be."""
-    for argument, part, what, kind in (
+    for argument, part, text, kind in (
         ("domain", domain, "a domain", Domain),
         ("features", features, "a feature map", Features),
         ("agent", agent, "an agent", Agent),
     ):
-        if not isinstance(part, kind):
-            raise ValueError(f"run: {argument} must be {what}, got {part!r}{_hint(part, kind)}")
-
-
-def _hint(part: Any, kind: type[Config]) -> str:
-    """What somebody may have meant."""
-    if isinstance(part, type) and hasattr(part, "build"):
-        return f"; give one, {part.__name__}(...), not the class"
-    if isinstance(part, str) or hasattr(part, "reset"):
-        return "; for an environment of Gymnasium, ex.Gym(...)"
-    if hasattr(part, "build") and not isinstance(part, Config):
-        return f"; derive its class from ex.{kind.__name__}"
-    return ""
+        if isinstance(part, kind):
+            continue
+        hint = ""
+        if isinstance(part, type) and hasattr(part, "build"):
+            hint = f"; give one, {part.__name__}(...), not the class"
+        elif isinstance(part, str) or hasattr(part, "reset"):
+            hint = "; for an environment of Gymnasium, ex.Gym(...)"
+        elif hasattr(part, "build") and not isinstance(part, Config):
+            hint = f"; derive its class from ex.{kind.__name__}"
+        raise ValueError(f"run: {argument} must be {text}, got {part!r}{hint}")
 
 
 class Finished(NamedTuple):
-    """One run that has ended: its records, and all of it if that was asked for."""
+    """A finished run: its records, and all of it if ``keep_agents`` is set."""
 
     records: Run
     diverged: bool
@@ -222,32 +211,35 @@ class Runs:
     keep: bool
 
     def prepare(self) -> RunOne:
-        return partial(self.one, load_loop(self.setup, self.compiled, "", Silent()))
+        return partial(self.run, load_loop(self.setup, self.compiled, "", Silent()))
 
-    def one(self, kernel: Kernel, number: int, control: np.ndarray, on_start: OnStart) -> Finished:
-        """A run from its first step to its last."""
+    def run(self, kernel: Kernel, number: int, control: np.ndarray, on_start: OnStart) -> Finished:
         setup = self.setup
         for stop in drive(setup, number, kernel, control, (0, setup.length)):
             on_start(stop.run.clock)
-        kept = (stop.run, stop.streams) if self.keep else None
-        why = explain_divergence(stop.run, stop.status, setup.agent, setup.domain.display_name)
-        given_up = count_evicted(stop.run.agent)
-        records = finish_records(setup, stop.run, stop.status)
-        return Finished(records, stop.status == DIVERGED, why, given_up, kept)
+        return Finished(
+            records=finish_records(setup, stop.run, stop.status),
+            diverged=stop.status == DIVERGED,
+            divergence=explain_divergence(
+                stop.run, stop.status, setup.agent, setup.domain.display_name
+            ),
+            evicted=count_evicted(stop.run.agent),
+            kept=(stop.run, stop.streams) if self.keep else None,
+        )
 
 
 class Failures:
-    """Runs whose environment failed, which keep no other run from finishing."""
+    """Runs whose environment failed; the others finish nevertheless."""
 
     def __init__(self) -> None:
         self.errors: dict[int, EnvError] = {}
-        self.not_begun: list[int] = []
+        self.not_started: list[int] = []
         self.in_a_row = 0
 
-    def pass_by(self, run_one: Callable[[int], Finished], number: int) -> Finished | None:
-        """Do a run; None if its environment fails, or those of too many runs before it have."""
-        if self.in_a_row >= IN_A_ROW:
-            self.not_begun.append(number)
+    def attempt(self, run_one: Callable[[int], Finished], number: int) -> Finished | None:
+        """Do a run; None if its environment fails, or too many in a row have failed before."""
+        if self.in_a_row >= MOST_FAILURES:
+            self.not_started.append(number)
             return None
         try:
             finished = run_one(number)
@@ -260,10 +252,10 @@ class Failures:
 
     @property
     def missing(self) -> tuple[int, ...]:
-        return tuple(sorted([*self.errors, *self.not_begun]))
+        return tuple(sorted([*self.errors, *self.not_started]))
 
     def check(self, runs: int, finished: Result | None) -> None:
-        """Raise one error for all failures, which has the result of the other runs."""
+        """Raise one error for all failures, with the result of the other runs."""
         if not self.errors:
             return
         failed, rest = sorted(self.errors), runs - len(self.missing)
@@ -271,8 +263,11 @@ class Failures:
         text = str(first)
         if len(failed) > 1:
             text += f"; {len(failed)} of {runs} runs failed ({', '.join(map(str, failed))})"
-        if self.not_begun:
-            text += f", {len(self.not_begun)} were not begun after {IN_A_ROW} failures in a row"
+        if self.not_started:
+            text += (
+                f", {len(self.not_started)} were not started after {MOST_FAILURES} failures in a "
+                "row"
+            )
         if rest:
             text += f"; {rest} of {runs} runs have finished, see the error's finished"
         error = type(first)(text)
@@ -286,37 +281,36 @@ def _run_all(
     numbers: range,
     threads: int,
     processes: Processes,
-    name: str,
     show: Reporter,
     failures: Failures,
 ) -> list[Finished]:
-    """Do all runs; returns those that have finished, in order."""
-    setup, control, local = source.setup, new_control(), partial(source.one, kernel)
+    """Do all runs; return those that have finished, in order."""
+    setup, control, local = source.setup, new_control(), partial(source.run, kernel)
     clocks: dict[int, np.ndarray] = {}
-    several = setup.domain.external and threads > 1
+    in_workers = setup.domain.external and threads > 1
 
-    def one(number: int) -> Finished:
+    def run_one(number: int) -> Finished:
         on_start = partial(clocks.__setitem__, number)
         try:
-            if several:
-                found = processes.run(source, number, control, on_start, local)
+            if in_workers:
+                ran = processes.run(source, number, control, on_start, local)
             else:
-                found = local(number, control, on_start)
+                ran = local(number, control, on_start)
         finally:
             clocks.pop(number, None)
-        if found is None or control[0]:
+        if ran is None or control[0]:
             raise KeyboardInterrupt
-        report_evictions(setup, number, found.evicted, show.note)
-        return found
+        report_evictions(setup, number, ran.evicted, show.note)
+        return ran
 
     finished: dict[int, Finished] = {}
-    work = partial(failures.pass_by, one)
-    with show.progress(name) as tell:
+    work = partial(failures.attempt, run_one)
+    with show.progress(setup.title) as show_fraction:
         for batch in run_on_threads(work, numbers, threads, control):
             for ended in batch:
-                found = ended.result()
-                if found is not None:
-                    finished[ended.item] = found
+                ran = ended.result()
+                if ran is not None:
+                    finished[ended.item] = ran
             under_way = sum(fraction_done(setup, clock) for clock in list(clocks.values()))
-            tell((len(finished) + under_way) / len(numbers))
+            show_fraction((len(finished) + under_way) / len(numbers))
     return [finished[number] for number in sorted(finished)]
