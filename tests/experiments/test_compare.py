@@ -59,11 +59,11 @@ def test_verdicts_come_after_holms_correction():
     runs = np.arange(8.0)
     noise = np.array([1.0, -1.0] * 4)
     alone = differences_of(results_of(a=runs, b=runs + noise + 1.0))
-    assert alone[0].chance == pytest.approx(0.0331, abs=1e-4)
+    assert alone[0].p_value == pytest.approx(0.0331, abs=1e-4)
     assert alone[0].verdict == "better"
     three = results_of(a=runs, b=runs + noise + 1.0, c=runs - noise - 1.0)
     both = differences_of(three, "a")
-    assert [one.chance for one in both] == pytest.approx([0.0662] * 2, abs=1e-4)
+    assert [one.p_value for one in both] == pytest.approx([0.0662] * 2, abs=1e-4)
     assert [one.verdict for one in both] == ["unclear", "unclear"]
 
 
@@ -72,7 +72,7 @@ def test_a_diverged_run_counts_as_the_worst():
     results = results_of(fine=good, broken=[NAN] * 9 + [100.0])
     (found,) = differences_of(results)
     assert (found.above, found.below) == (1, 9)
-    assert found.chance == pytest.approx(2 * 11 / 1024)
+    assert found.p_value == pytest.approx(2 * 11 / 1024)
     assert found.verdict == "worse"
     (turned,) = differences_of(results, "broken")
     assert (turned.above, turned.below, turned.verdict) == (9, 1, "better")

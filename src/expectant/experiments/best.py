@@ -211,7 +211,7 @@ class Best:
                 "low": low,
                 "high": high,
                 "margin": margin,
-                "p": pair.chance,
+                "p": pair.p_value,
                 "runs": first.held_out.size,
                 "verdict": verdict,
             }

@@ -1,4 +1,4 @@
-"""Running agents side by side, and what came out of it as tables: ``ex.compare``."""
+"""Run agents on the same seeds and compare them run by run: ``ex.compare``."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pyarrow import Table
 
-LEVEL = 0.05  # the chance that any verdict at all is a mistake
-DIFFERENCE_HEADS = ("difference", "mean", "95 % interval", "verdict")
+LEVEL = 0.05  # significance level of all verdicts together
 # heads, rows, the columns aligned to the left, and notes below
 Section = tuple[Sequence[str], list[list[str]], tuple[int, ...], list[str]]
 
 
 class Difference(NamedTuple):
-    """What ``name`` has more than ``reference``: a mean over pairs of runs with its interval.
+    """``name`` minus ``reference``: the mean over pairs of runs with its 95 % interval.
 
-    ``chance`` is the p-value after Holm's correction, ``verdict`` is better, worse or unclear. In
-    so many runs it was ``above`` and ``below``. With a diverged run there is no mean (NaN), and the
-    verdict is that of a sign test in which a diverged run is worse than any other.
+    ``p_value`` is after Holm's correction, ``verdict`` is better, worse or unclear; ``above`` and
+    ``below`` count pairs. With a diverged run there is no mean (NaN), and the verdict is that of a
+    sign test in which a diverged run is worse than any other.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Difference(NamedTuple):
     mean: float
     low: float
     high: float
-    chance: float
+    p_value: float
     above: int
     below: int
     verdict: str
@@ -56,17 +55,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What came out of ``ex.compare``: ``results`` by name, and ``differences`` between them.
-
-    Printing it shows the table.
-    """
+    """The ``results`` of ``ex.compare`` by name, and ``differences``; printing it shows both."""
 
     results: dict[str, Result]
     differences: tuple[Difference, ...]
     optimum: Optimum
 
     def table(self) -> Table:
-        """A row for every agent: name, mean, low, high, diverged, seconds.
+        """Return a row for every agent: name, mean, low, high, diverged, seconds.
 
         The mean is of the return of an episode, or of the reward of a step; NaN if a run diverged.
         """
@@ -98,7 +94,6 @@ class Comparison:
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        """The same for notebooks."""
         return "".join(
             tables.html_table(heads, rows) + "".join(map(tables.html_paragraph, notes))
             for heads, rows, _, notes in self._sections()
@@ -113,7 +108,7 @@ class Comparison:
         return {name: estimate_of(result) for name, result in self.results.items()}
 
     def _sections(self) -> Iterator[Section]:
-        """A table of the agents, and one of their differences, each with notes."""
+        """Yield a table of the agents, and one of their differences, each with notes."""
         ends = [end for estimate in self._estimates.values() for end in estimate]
         decimals = tables.decimals_for([*ends, self.optimum.value])
         rows = [
@@ -130,27 +125,23 @@ class Comparison:
         heads = ("agent", f"mean {measure_of(self._first)}", "95 % interval", "diverged")
         yield heads, rows, (0, 2), [note] if self.optimum.is_known else []
         if self.differences:
-            notes = []
-            if len(self.differences) > 1:
-                notes.append(
-                    f"p-values are corrected for {len(self.differences)} comparisons (Holm)"
-                )
+            count, notes = len(self.differences), []
+            if count > 1:
+                notes.append(f"p-values are corrected for {count} comparisons (Holm)")
             if any(result.diverged.any() for result in self.results.values()):
                 notes.append("a diverged run counts as worse than any that has not diverged")
-            rows = [_difference_row(found, decimals) for found in self.differences]
-            yield DIFFERENCE_HEADS, rows, (0, 2, 3), notes
+            rows = [_difference_row(difference, decimals) for difference in self.differences]
+            yield ("difference", "mean", "95 % interval", "verdict"), rows, (0, 2, 3), notes
 
 
-def _difference_row(found: Difference, decimals: int) -> list[str]:
-    chance = "p < 0.001" if found.chance < 0.001 else f"p = {found.chance:.3f}"
-    shown = tables.interval_text(found.low, found.high, decimals, signed=True)
-    if shown == tables.NONE:
-        shown = f"above in {found.above}, below in {found.below}"
+def _difference_row(difference: Difference, decimals: int) -> list[str]:
+    name, reference, mean, low, high, p_value, above, below, verdict = difference
+    interval = tables.interval_text(low, high, decimals, signed=True)
     return [
-        f"{found.name} against {found.reference}",
-        tables.number_text(found.mean, decimals, signed=True),
-        shown,
-        f"{found.verdict} ({chance})",
+        f"{name} against {reference}",
+        tables.number_text(mean, decimals, signed=True),
+        f"above in {above}, below in {below}" if interval == tables.NONE else interval,
+        f"{verdict} ({'p < 0.001' if p_value < 0.001 else f'p = {p_value:.3f}'})",
     ]
 
 
@@ -173,13 +164,13 @@ def compare(
     reference: str | None = None,
     quiet: bool = False,
 ) -> Comparison:
-    """Run agents on the same seeds, print how they did (unless ``quiet``), and return all of it.
+    """Run agents on the same seeds, print a comparison (unless ``quiet``), and return it.
 
     ``agents`` is a dict by name, a list, or one agent. Each is compared with each other, run by
     run, or all with the one that ``reference`` names: the mean difference with its 95 % interval,
     and a verdict at 5 % after Holm's correction. All other arguments are those of ``ex.run``.
     """
-    named = _named(agents)
+    named = _name_agents(agents)
     flag().check("compare", "quiet", quiet)
     if reference is not None and reference not in named:
         raise ValueError(
@@ -196,47 +187,44 @@ def compare(
         )
         for name, agent in named.items()
     }  # fmt: skip
-    found = Comparison(
-        results,
-        differences_between({name: result.means for name, result in results.items()}, reference),
-        common_optimum(list(results.values())),
-    )
+    differences = differences_between({name: r.means for name, r in results.items()}, reference)
+    comparison = Comparison(results, differences, common_optimum(list(results.values())))
     if not quiet:
-        print(found)
-    return found
+        print(comparison)
+    return comparison
 
 
 def differences_between(
     values: Mapping[str, np.ndarray], reference: str | None = None
 ) -> tuple[Difference, ...]:
-    """The differences of all pairs, the later minus the earlier, or of all minus the reference.
+    """Compare all pairs, the later minus the earlier, or all with the reference.
 
-    ``values`` (runs,) are one number per run, of which more is better.
+    ``values`` (runs,) are one number per run; more is better.
     """
     pairs = (
         [(later, earlier) for earlier, later in itertools.combinations(values, 2)]
         if reference is None
         else [(name, reference) for name in values if name != reference]
     )
-    found = [paired_difference(values[a], values[b]) for a, b in pairs]
-    chances = holm_correction(np.array([difference.p_value for difference in found]))
+    differences = [paired_difference(values[a], values[b]) for a, b in pairs]
+    p_values = holm_correction(np.array([difference.p_value for difference in differences]))
     return tuple(
         Difference(
-            *pair, each.mean, each.low, each.high, float(chance), each.above, each.below,
-            _verdict(each.mean if np.isfinite(each.mean) else each.above - each.below, chance),
+            *pair, each.mean, each.low, each.high, float(p_value), each.above, each.below,
+            _verdict(each.mean if np.isfinite(each.mean) else each.above - each.below, p_value),
         )
-        for pair, each, chance in zip(pairs, found, chances, strict=True)
+        for pair, each, p_value in zip(pairs, differences, p_values, strict=True)
     )  # fmt: skip
 
 
-def _verdict(direction: float, chance: float) -> str:
-    if chance > LEVEL or direction == 0.0:
+def _verdict(direction: float, p_value: float) -> str:
+    if p_value > LEVEL or direction == 0.0:
         return "unclear"
     return "better" if direction > 0.0 else "worse"
 
 
-def _named(agents: Any) -> dict[str, Agent]:
-    """The agents by name, checked before anything runs."""
+def _name_agents(agents: Any) -> dict[str, Agent]:
+    """Return the agents by name, checked before anything runs."""
     if isinstance(agents, Mapping):
         named = {str(name): agent for name, agent in agents.items()}
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -31,17 +30,6 @@ def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
     names = ("expectant", "numpy", "numba")
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
-
-
-@cache
-def git_commit() -> str | None:
-    """Return the commit of the git repository around the working directory, if there is one."""
-    command = ["git", "rev-parse", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
 
 
 # ---------------------------------------------------------------------------------- kind and layout

@@ -106,11 +106,11 @@ class Work:
                 return shard is None or shard.has(start + span.first // BATCH)
 
             for span in index.get(name, []):
-                summary = self.summaries.get((name, span)) or self.store.summary(name, span)
+                summary = self.summary(name, span)
                 if summary is not None and summary.has_identity(identity):
-                    self.summaries[name, span] = summary
                     whole.append(span)
                 elif is_ours(span):
+                    self.summaries.pop((name, span), None)
                     self.store.path(name, *span).unlink(missing_ok=True)
                     damaged += 1
             tasks += [

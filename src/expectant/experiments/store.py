@@ -23,7 +23,6 @@ from expectant.core.files import StoreError, read_whole, write_bytes, write_text
 from expectant.experiments.results_folder import (
     RUNS,
     check_layout,
-    git_commit,
     mark_folder,
     versions,
 )
@@ -183,7 +182,6 @@ class Store:
             "evicted": list(batch.evicted) or [0] * runs,
             "divergence": list(batch.divergence) or [""] * runs,
             **trial.identity(),
-            "commit": git_commit(),
             "versions": {**versions(), **environment_versions(trial.domain)},
         }
         write_table(_batch_table(batch, trial, metadata), self.path(name, first, runs), metadata)
