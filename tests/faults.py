@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,4 +25,5 @@ def unreadable(monkeypatch: pytest.MonkeyPatch, path: Path, number: int) -> Iter
 
     with monkeypatch.context() as patch:
         patch.setattr(builtins, "open", refuse)
+        patch.setattr(io, "open", refuse)  # of pathlib
         yield

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from experiments.synthetic import spec, write_sweep
+from experiments.synthetic import config_text, write_sweep
 
 from expectant.experiments.sweep_results import SweepFolder, read_folder
 
@@ -19,7 +19,7 @@ def wild(trial):
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a sweep of 60 trials; only to be looked at."""
     folder = tmp_path_factory.mktemp("sweep")
-    text = spec(title=EVIL.replace("'", ""), label=f"Plain {EVIL}", runs=8)
+    text = config_text(title=EVIL.replace("'", ""), label=f"Plain {EVIL}", runs=8)
     write_sweep(folder, text, diverged=wild)
     return folder
 

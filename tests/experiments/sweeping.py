@@ -43,7 +43,7 @@ agents.plain.action_step = {steps}
 """
 
 
-def spec(steps: list[float], episodes: int = 10) -> str:
+def config_text(steps: list[float], episodes: int = 10) -> str:
     return SPEC.format(steps=steps, episodes=episodes)
 
 

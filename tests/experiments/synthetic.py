@@ -53,7 +53,7 @@ class Named(Work):
         self.names = [f"{place:020x}" for place in range(len(self.trials))]
 
 
-def spec(
+def config_text(
     *, runs: int = 8, steps: Sequence[float] = STEPS, model_steps: Sequence[float] = STEPS,
     slips: Sequence[float] = (0.0, 0.1), title: str = "Made up", label: str = "Plain",
 ) -> str:  # fmt: skip

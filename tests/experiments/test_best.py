@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pytest
-from experiments.synthetic import spec, write_sweep
+from experiments.synthetic import config_text, write_sweep
 from pyarrow import parquet
 from scipy import stats
 from typer.testing import CliRunner
@@ -168,7 +168,7 @@ def better(trial):
     ],
 )
 def test_agents_are_compared_at_their_best_on_held_out_runs(tmp_path, runs, margin, verdicts):
-    text = spec(runs=runs, steps=(0.1, 0.3), model_steps=(0.1,))
+    text = config_text(runs=runs, steps=(0.1, 0.3), model_steps=(0.1,))
     write_sweep(tmp_path, text, value=better, noise=0.1)
     found = best(tmp_path, margin=margin)
     assert [row["verdict"] for row in found.differences] == verdicts
@@ -186,7 +186,7 @@ def test_agents_are_compared_at_their_best_on_held_out_runs(tmp_path, runs, marg
 
 
 def test_less_is_better_and_diverged_runs_are_worse(tmp_path):
-    text = spec(runs=20, steps=(0.1,), model_steps=(0.1,), slips=(0.0,))
+    text = config_text(runs=20, steps=(0.1,), model_steps=(0.1,), slips=(0.0,))
     write_sweep(tmp_path, text.replace("bin =", 'record = ["length"]\nbin =', 1), better, noise=0.1)
     (row,) = best(tmp_path).differences
     assert row["verdict"] == "does worse" and row["difference"] > 0.9  # longer episodes
@@ -213,7 +213,7 @@ def test_a_sweep_from_python_is_run_and_compared(tmp_path, monkeypatch):
 
 # ------------------------------------------------------------------------------- less is better
 
-SMALL = spec(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
+SMALL = config_text(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
 LESS = {"diverged", "worsened", "shortfall", "regret", "drop", "recovery", "unsteadiness",
         "settling", "attainment"}  # fmt: skip
 MORE = {"regret-falls", "learned-share", "adaptation"}

@@ -1,21 +1,15 @@
-"""Numbers around the runs of an experiment: shares, optima, lengths, scores, times."""
+"""The exact optimum of a panel, and where its domain changes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.sweeping import TRIAL, spec
+from experiments.sweeping import TRIAL
 
 import expectant as ex
-from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
-from expectant.experiments.runner import Work
-from expectant.experiments.store import Store, add_times, step_nanoseconds
-from expectant.experiments.trial_table import settings_columns
-from expectant.experiments.trials import Shard
 
 
 def panel_of(*agents, domain=TRIAL.domain):
@@ -24,9 +18,6 @@ def panel_of(*agents, domain=TRIAL.domain):
         for n, agent in enumerate(agents)
     ]
     return group_panels(trials, [np.zeros((25, 4))] * len(trials))[0]
-
-
-# ------------------------------------------------------------------------------------- the optimum
 
 
 def test_the_optimum_is_that_of_the_agent_that_explores_most():
@@ -67,48 +58,3 @@ def test_a_panel_says_when_its_domain_changes():
         TRIAL, domain=ex.domains.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4
     )
     assert group_panels([trial], [np.zeros((25, 4))])[0].changes == (7.0,)
-
-
-# ------------------------------------------------------------------------------------------ shards
-
-
-@pytest.mark.parametrize("shards", [1, 3, 13])
-def test_shards_are_equal_parts_that_have_every_batch_once(tmp_path, shards):
-    text = spec([0.1, 0.2, 0.3, 0.4])  # four trials of three batches
-    work = Work(parse_config(text, "x").trials(), Store(tmp_path))
-    parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
-    found = Counter((task.name, task.first) for part in parts for task in part)
-    assert len(found) == 12 and set(found.values()) == {1}
-    assert {len(part) for part in parts} <= {12 // shards, -(-12 // shards)}
-
-
-def test_only_settings_that_differ_have_a_column():
-    trials = [
-        TRIAL,
-        replace(TRIAL, agent=ex.QLearning.paper(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
-    ]
-    assert settings_columns(trials) == {
-        "domain.slip": [0.1, 0.5], "agent.epsilon": [0.1, 0.3], "agent.action_step": [0.1, 0.2],
-    }  # fmt: skip
-    mixed = [TRIAL, replace(TRIAL, agent=ex.Lookahead.paper(0.5))]
-    columns = settings_columns(mixed)
-    assert columns["agent.kind"] == ["q_learning", "lookahead"]
-    assert columns["agent.value_step"] == [None, 0.5]
-    assert settings_columns([TRIAL]) == {}
-    frozen = [
-        replace(TRIAL, agent=ex.agents.FreezeAfter(ex.Lookahead.paper(step), 10))
-        for step in (0.1, 0.2)
-    ]  # settings of the agent inside are the agent's, and a fixed step size is its number
-    assert settings_columns(frozen) == {"agent.value_step": [0.1, 0.2]}
-    total = [TRIAL, replace(TRIAL, agent=ex.QLearning.paper(0.1, step_unit="total"))]
-    assert settings_columns(total) == {"agent.action_step.per": ["feature", "total"]}
-
-
-# ------------------------------------------------------------------------------------------- times
-
-
-def test_times_of_a_trial_add_up_over_sessions(tmp_path):
-    for seconds in (2.0, 6.0):
-        add_times(tmp_path, {"trial": (seconds, 2000)})
-    found = step_nanoseconds(["trial", "other"], tmp_path)
-    assert found[0] == 2e6 and np.isnan(found[1])

@@ -1,4 +1,4 @@
-"""Looks by episodes: what a copy of an agent earns, in the phase that it is judged in."""
+"""Records of the return of a copy of the agent, in the phase in which it is evaluated."""
 
 from __future__ import annotations
 

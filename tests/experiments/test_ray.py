@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from experiments.sweeping import results, spec, start
+from experiments.sweeping import config_text, results, start
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra 'ray'"
@@ -54,7 +54,7 @@ cluster.shutdown()
 
 def test_a_cluster_with_a_killed_node_gives_the_same_bytes(tmp_path):
     path = tmp_path / "tiny.toml"
-    path.write_text(spec([0.01, 0.02, 0.03, 0.04, 0.05], episodes=2500))
+    path.write_text(config_text([0.01, 0.02, 0.03, 0.04, 0.05], episodes=2500))
     threads = start(path, tmp_path / "threads")
     done = subprocess.run(
         [sys.executable, "-c", CLUSTER, path, tmp_path / "ray"], capture_output=True, text=True,
@@ -70,7 +70,7 @@ def test_a_cluster_with_a_killed_node_gives_the_same_bytes(tmp_path):
 
 def test_an_address_where_nobody_listens(tmp_path):
     path = tmp_path / "tiny.toml"
-    path.write_text(spec([0.1]))
+    path.write_text(config_text([0.1]))
     process = start(path, tmp_path / "out", "--engine", "ray", "--address", "127.0.0.1:1")
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1

@@ -4,7 +4,7 @@ import importlib.util
 import json
 
 import pytest
-from experiments.sweeping import results, spec
+from experiments.sweeping import config_text, results
 
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.search import search_spaces
@@ -15,7 +15,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 RANGED = (
-    spec([0.1]).replace("[0.1]", "{ low = 0.001, high = 1.5, log = true }").replace("22", "4")
+    config_text([0.1])
+    .replace("[0.1]", "{ low = 0.001, high = 1.5, log = true }")
+    .replace("22", "4")
     + "agents.plain.epsilon = [0.05, 0.3]\ndomain.slip = [0.0, 0.2]\n"
 )
 

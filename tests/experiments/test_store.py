@@ -12,7 +12,7 @@ import expectant as ex
 from expectant.core.files import StoreError
 from expectant.experiments.curves import group_panels, read_curves, read_facts, write_curves
 from expectant.experiments.runner import TrialError, compute
-from expectant.experiments.store import Batch, Span, Store
+from expectant.experiments.store import Batch, Span, Store, add_times, step_nanoseconds
 from expectant.experiments.trials import trial_hash
 
 
@@ -32,6 +32,7 @@ def test_the_hash_follows_what_decides_the_numbers():
 
 
 def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     store = Store(tmp_path)
     (first,) = compute([TRIAL], store).curves()
     assert first.shape == (25, 4)
@@ -49,6 +50,13 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     np.testing.assert_array_equal(fewer, first[:20])
     with pytest.raises(TrialError, match="text/q: AssertionError: computed again"):
         compute([replace(TRIAL, runs=30)], store)
+
+
+def test_times_of_a_trial_add_up_over_sessions(tmp_path):
+    for seconds in (2.0, 6.0):
+        add_times(tmp_path, {"trial": (seconds, 2000)})
+    found = step_nanoseconds(["trial", "other"], tmp_path)
+    assert found[0] == 2e6 and np.isnan(found[1])
 
 
 def test_curves_go_through_the_file(tmp_path):

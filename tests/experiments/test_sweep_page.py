@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 from browsing import Visit, needs_browser, opened_browser
 from experiments.conftest import EVIL
-from experiments.synthetic import spec, write_sweep
+from experiments.synthetic import config_text, write_sweep
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -108,7 +108,7 @@ def test_figures_and_page_again(place, tmp_path):
 
 
 def test_domains_that_are_looked_at_at_different_times_share_an_axis(tmp_path):
-    text = spec(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
+    text = config_text(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
     text = text.replace("bin = 10", 'record = { probe = "value_error", every = 30 }\nbin = 10')
     text = text.replace("domain.slip", "domain.switch_every").replace("[0.0]", "[100, 70]")
     write_sweep(tmp_path, text.replace("switch_every = 100", "", 1))
