@@ -8,17 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values
-from expectant.agents.centering import (
-    CenteringPart,
-    build_centering,
-    center_reward,
-    update_average_reward,
-)
+from expectant.agents.centering import CenteringPart, build_centering, update_average_reward
+from expectant.agents.q_learning import learn_action_values
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext
 from expectant.core.rules import Rule, at_least, named_or, whole
-from expectant.core.updates import move_row, q_learning
+from expectant.core.updates import move_row
 from expectant.core.vectors import Binary, Weighted, empty_state, max_action_value
 from expectant.core.verbs import (
     age,
@@ -36,7 +32,6 @@ from expectant.core.verbs import (
     plan,
     remember,
     stored_transition,
-    tick,
     value_change,
 )
 from expectant.step_sizes import StepSize, build_step, step_size
@@ -64,8 +59,6 @@ class DynaQPart(NamedTuple):
 
 
 delegate(DynaQPart, "memory", begin, on_truncation, free_capacity, grow)
-
-
 act_on_action_values(DynaQPart)
 
 
@@ -78,11 +71,8 @@ def report_action_update(agent, state, action, error):
 
 @learn.register(DynaQPart)
 def _(agent, transition, rng):
-    tick(agent.action_step)
-    centering, step, action = agent.centering, agent.action_step, transition.action
-    error = q_learning(agent.weights, center_reward(centering, transition), agent.discount, step)
-    update_average_reward(centering, centering.real, step, action, transition.state, error)
-    report_action_update(agent, transition.state, action, error)
+    error = learn_action_values(agent, transition)
+    report_action_update(agent, transition.state, transition.action, error)
     remember(agent.memory, transition)
     return abs(error)
 

@@ -79,17 +79,19 @@ class Lookahead(PlanningAgent):
         meaning="form of the state values",
     )
 
-    def conflicts(self) -> Iterator[tuple[str, bool, str]]:
+    def conflicts(self) -> Iterator[tuple[str, str]]:
         yield from super().conflicts()
-        if self.values == "linear":
-            return
-        reason = f"needs linear values, got values={self.values!r}"
-        yield "planning_update", self.resolve_update().needs_means, reason
-        yield "backups", self.resolve_backups().draws_features, reason
-        yield "model", self.resolve_model().several_steps, reason
-        yield "options", self.options is not None, reason
-        yield "initial_value", self.initial_value != 0.0, reason
-        yield "value_step", not isinstance(as_step_size(self.value_step), Fixed), reason
+        needs_linear_values = {
+            "planning_update": self.resolve_update().needs_means,
+            "backups": self.resolve_backups().draws_features,
+            "model": self.resolve_model().several_steps,
+            "options": self.options is not None,
+            "initial_value": self.initial_value != 0.0,
+            "value_step": not isinstance(as_step_size(self.value_step), Fixed),
+        }
+        for name, needed in needs_linear_values.items():
+            if needed and self.values != "linear":
+                yield name, f"needs linear values, got values={self.values!r}"
 
     def can_follow_gradient(self) -> bool:
         return self.values == "linear" and super().can_follow_gradient()

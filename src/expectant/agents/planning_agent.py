@@ -83,79 +83,42 @@ class PlanningAgent(Agent, abstract=True):
         return build_paper_agent(cls, steps, parameters)
 
     def validate(self) -> None:
-        for name, is_conflict, reason in self.conflicts():
-            if is_conflict:
-                raise ValueError(f"{type(self).__name__}: {name}={getattr(self, name)!r} {reason}")
+        for name, reason in self.conflicts():
+            raise ValueError(f"{type(self).__name__}: {name}={getattr(self, name)!r} {reason}")
 
-    def conflicts(self) -> Iterator[tuple[str, bool, str]]:
-        """Yield parameters, True if their value does not go with the others, and the reason."""
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Yield parameters that do not go with the others, and the reasons."""
         model, backups = self.resolve_model(), self.resolve_backups()
+        got, interpretation = f"got model={self.model!r}", self.interpretation
         step, default = getattr(self, "model_step", None), getattr(type(self), "model_step", None)
-        yield (
-            "model_step",
-            not isinstance(self.model, str) and step != default,
-            f"is for models by name; set the step size of {self.model!r} there",
-        )
+        if not isinstance(self.model, str) and step != default:
+            yield "model_step", f"is for models by name; set the step size of {self.model!r} there"
         for switch in ("relabelled_rewards", "stored_termination", "stored_action"):
-            yield (
-                "backups",
-                getattr(self.interpretation, switch) and not backups.stores_transitions,
-                f"stores no transitions, which interpretation.{switch} needs",
-            )
-        yield (
-            "backups",
-            not model.learns and not backups.knows_state_index,
-            f"does not know the environment's own state, which model={self.model!r} looks up",
-        )
-        yield (
-            "backups",
-            backups.draws_features and not model.linear,
-            "plans from single features, which needs a model that is linear in them "
-            f"('expectation' or 'sparse'), got model={self.model!r}",
-        )
-        yield (
-            "planning_update",
-            self.resolve_update().needs_means and not model.predicts_means,
-            f"needs an expectation model (predicts_means), got model={self.model!r}",
-        )
+            if getattr(interpretation, switch) and not backups.stores_transitions:
+                yield "backups", f"stores no transitions, which interpretation.{switch} needs"
+        if not model.learns and not backups.knows_state_index:
+            yield "backups", f"does not know the environment's own state, as the model needs, {got}"
+        if backups.draws_features and not model.linear:
+            yield "backups", f"plans from single features, which needs a linear model, {got}"
+        if self.resolve_update().needs_means and not model.predicts_means:
+            yield "planning_update", f"needs an expectation model (predicts_means), {got}"
         if isinstance(backups, Rollout):
-            yield (
-                "backups",
-                not model.rolls_out,
-                "needs a model that leads to a next state (a sample model or a linear expectation "
-                f"model), got model={self.model!r}",
-            )
-            yield (
-                "backups",
-                model.rolls_out == "means" and not backups.stores_transitions,
-                "rolls out mean states, which its start cannot tell apart; start from a replay",
-            )
+            if not model.rolls_out:
+                yield "backups", f"needs a sample model or a linear expectation model, {got}"
+            if model.rolls_out == "means" and not backups.stores_transitions:
+                yield "backups", "rolls out mean states, which needs a replay as its start"
         if self.option_set.options:
-            yield from self._conflicts_with_options(model, backups)
+            yield from self._option_conflicts(model, backups)
 
-    def _conflicts_with_options(
-        self, model: Model, backups: Backups
-    ) -> Iterator[tuple[str, bool, str]]:
-        yield (
-            "model",
-            model.several_steps or isinstance(model, ExplorationBonus),
-            "models single steps, which excludes options",
-        )
-        yield (
-            "interpretation",
-            self.interpretation.stored_termination,
-            "stores the termination of one step, which excludes options",
-        )
-        yield (
-            "backups",
-            self.option_set.models == "exact" and not backups.knows_state_index,
-            "does not know the environment's own state, which exact models of options look up",
-        )
-        yield (
-            "backups",
-            isinstance(backups, Rollout) and model.rolls_out != "means",
-            f"with options needs a linear model, got model={self.model!r}",
-        )
+    def _option_conflicts(self, model: Model, backups: Backups) -> Iterator[tuple[str, str]]:
+        if model.several_steps or isinstance(model, ExplorationBonus):
+            yield "model", "models single steps, which excludes options"
+        if self.interpretation.stored_termination:
+            yield "interpretation", "stores the end of single steps, which excludes options"
+        if self.option_set.models == "exact" and not backups.knows_state_index:
+            yield "backups", "does not know the environment's own state, as exact options need"
+        if isinstance(backups, Rollout) and model.rolls_out != "means":
+            yield "backups", f"with options needs a linear model, got model={self.model!r}"
 
     def resolve_model(self) -> Model:
         """The model that ``model`` and ``model_step`` stand for."""

@@ -17,7 +17,7 @@ from expectant.agents.paper import INTERPRETATION, Interpretation, build_paper_a
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.updates import q_learning
-from expectant.core.verbs import learn, tick
+from expectant.core.verbs import function, learn, tick
 from expectant.step_sizes import StepSize, build_step, step_size
 
 
@@ -33,14 +33,20 @@ class QLearningPart(NamedTuple):
 act_on_action_values(QLearningPart)
 
 
-@learn.register(QLearningPart)
-def _(agent, transition, rng):
-    tick(agent.action_step)
+@function
+def learn_action_values(agent, transition):
+    """Q-learning with the centered reward; returns δ."""
     centering, step = agent.centering, agent.action_step
+    tick(step)
     taken = center_reward(centering, transition)
     error = q_learning(agent.weights, taken, agent.discount, step)
     update_average_reward(centering, centering.real, step, taken.action, taken.state, error)
-    return abs(error)
+    return error
+
+
+@learn.register(QLearningPart)
+def _(agent, transition, rng):
+    return abs(learn_action_values(agent, transition))
 
 
 class QLearning(Agent):
