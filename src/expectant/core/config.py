@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from expectant.core.errors import is_builtin
-from expectant.core.parameter_docs import MEANINGS, SYNONYMS
+from expectant.core.parameter_docs import MEANINGS, SYNONYMS, USE_INSTEAD
 from expectant.core.rules import Rule
 
 __all__ = [
@@ -70,7 +70,9 @@ def list_parameters(cls: type) -> list[dict[str, Any]]:
 
 
 def suggest_parameter(name: str, known: list[str]) -> str:
-    """Suggest known parameters for an unknown one, which other libraries may call so."""
+    """Suggest known parameters for an unknown one, or the object that takes it."""
+    if name in USE_INSTEAD and "epsilon" in known:
+        return f"; use {USE_INSTEAD[name]}"
     meant = [repr(synonym) for synonym in SYNONYMS.get(name.lower(), ()) if synonym in known]
     return f", did you mean {' or '.join(meant)}?" if meant else suggest_name(name, known)
 

@@ -122,3 +122,27 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "q_init": ("initial_value",),
     "step_size": STEPS,
 }
+
+INTERPRETATION = "AGENT.paper(interpretation=ex.Interpretation(...))"
+USE_INSTEAD = {  # parameters that agents do not take, with the objects that do
+    "bonus": "model=ex.models.ExplorationBonus(model, kappa)",
+    "correction_step": "planning_update=ex.agents.Gradient(correction_step)",
+    "maintained": 'model="cached_lookahead"',
+    "replay_capacity": "backups=ex.backups.Replay(capacity)",
+    "replayed_fits": "backups=ex.backups.Replay(model_fits=...)",
+    "rollout": "backups=ex.backups.Rollout(length)",
+    "step_unit": 'ex.step_sizes.Fixed(step, per="feature")',
+    "bounded_step": "ex.step_sizes.Fixed(step, bounded=False)",
+    "direct": "ex.agents.PlanningOnly(agent)",
+    "lessons": "ex.agents.FreezeAfter(agent, steps)",
+    "cache_first": INTERPRETATION,
+    "cached_actions": INTERPRETATION,
+    "doubled_gradients": INTERPRETATION,
+    "entropy": INTERPRETATION,
+    "old_target": INTERPRETATION,
+    "printed_delta": INTERPRETATION,
+    "relabelled_rewards": INTERPRETATION,
+    "stored_action": INTERPRETATION,
+    "stored_termination": INTERPRETATION,
+    "ties": INTERPRETATION,
+}
