@@ -96,7 +96,7 @@ def test_errors_of_model_free_and_diverging_agents():
     assert np.isnan(free.model).all()
     assert np.isfinite(free.value).all()
     lost = ex.diagnostics.errors_over_time(
-        ex.Corridor(), ex.RandomBinary(14, 5), ex.QLearning.paper(100.0), episodes=400, every=400,
-        runs=2, compiled=False,
+        ex.Corridor(), ex.RandomBinary(14, 5), ex.QLearning.paper(100.0), episodes=400, every=200,
+        runs=2,
     )  # fmt: skip
     assert np.isnan(lost.value[:, -1]).all()
