@@ -45,9 +45,10 @@ class Rule(Generic[Plain_co]):
     def violation(self, value: object, error: Exception) -> str:
         """Return the sentence for a value after ``convert`` has raised an error."""
         limit = f" (at most {error})" if isinstance(error, AboveLimitError) else ""
-        shown = repr(value)
-        if isinstance(value, int) and value.bit_length() > 200:  # Python refuses very long ones
+        if isinstance(value, int) and value.bit_length() > 200:  # Python may refuse to print it
             shown = f"one of about {value.bit_length() * 3 // 10:,} digits"
+        else:
+            shown = repr(value)
         return f"must be {self.text}{limit}, got {shown}"
 
 
