@@ -165,7 +165,7 @@ MISTAKES = [
     ({"claims": CLAIM % "metric = 'mean', of = ['plian']"}, "claims.0.clauses.0.of: no agent in this figure: 'plian', did you mean 'plain'?"),
     ({"claims": CLAIM % f"{OF}, low = 2, high = 1"}, "claims.0.clauses.0.high: must be above low (2), got 1"),
     ({"claims": CLAIM % f"{OF}, switch = [1]"}, "claims.0.clauses.0.switch: 'mean' is not a metric of single switches"),
-    ({"claims": 2 * (CLAIM % OF)}, "claims.1.id: must be a number of its own, got 1 twice"),
+    ({"claims": 2 * (CLAIM % OF)}, "claims.1.id: must be unique, got 1 twice"),
     ({"claims": CLAIM % f"{OF}, relative_margin = 0.1"}, "claims.0.clauses.0.relative_margin: goes with margin, for a number above low"),
     ({"claims": CLAIM % f"{OF}, beyond = {{ of = ['plian'] }}"}, "claims.0.clauses.0.beyond.of: no agent in this figure: 'plian', did you mean 'plain'?"),
     ({"claims": "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\n"}, "claims.0: must have clauses, or work, and not both"),

@@ -93,7 +93,7 @@ def test_choices_of_best_are_shown_if_they_are_of_this_spec(place, tmp_path):
     (folder / "best.json").write_text(json.dumps(stored))
     text = report_sweep(folder).read_text()
     assert "77.25" in text and "By final: " in text
-    (folder / "best.json").write_text(json.dumps({**stored, "spec": "another"}))
+    (folder / "best.json").write_text(json.dumps({**stored, "config": "another"}))
     text = report_sweep(folder).read_text()
     assert "77.25" not in text and "By mean: " in text
 

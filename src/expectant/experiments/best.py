@@ -222,7 +222,7 @@ class Best:
         ids = self.folder.columns["trial"]
         stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         return {
-            "spec": self.folder.config_hash,
+            "config": self.folder.config_hash,
             "trials": self.folder.trials_hash,
             "metric": self.metric.name,
             "meaning": self.metric.meaning,
@@ -350,23 +350,23 @@ def choose_in_group(
 
     With ``split`` the first half of the runs picks and the second half reports.
     """
-    own = values[group.rows]
-    worth = -own if less_is_better else own
-    diverged = ~np.isfinite(own).all(axis=1)
-    if len(own) == 0 or diverged.all():
-        return Choice(group, SAME, len(own), int(diverged.sum()))
-    runs = own.shape[1]
+    scores = values[group.rows]
+    worth = -scores if less_is_better else scores
+    diverged = ~np.isfinite(scores).all(axis=1)
+    if len(scores) == 0 or diverged.all():
+        return Choice(group, SAME, len(scores), int(diverged.sum()))
+    runs = scores.shape[1]
     picking, reporting = split_runs(runs) if split else (slice(0, runs), slice(0, runs))
     position = best_index(np.where(diverged, np.nan, trial_means(worth[:, picking])))
     equal = is_no_worse(np.where(diverged[:, None], np.nan, worth)[:, reporting], position)
     return Choice(
         group=group,
         stage=HALVES if picking != reporting else SAME,
-        tried=len(own),
+        tried=len(scores),
         diverged=int(diverged.sum()),
         best=int(group.rows[position]),
-        picked=score_runs(own[position, picking]),
-        held_out=own[position, reporting],
+        picked=score_runs(scores[position, picking]),
+        held_out=scores[position, reporting],
         no_worse=tuple(group.rows[equal].tolist()),
     )
 
@@ -405,7 +405,7 @@ def read_trial(folder: SweepFolder, row: int, runs: int) -> Trial:
         current, stored = current.partition("-")[0], stored.partition("-")[0]
     if current != stored:
         raise ValueError(
-            f"--confirm: the code or the spec of {trial.id!r} has changed since its runs in "
+            f"--confirm: the code or the config of {trial.id!r} has changed since its runs in "
             f"{folder.path}; run `expectant run` again first"
         )
     return trial

@@ -119,8 +119,7 @@ class Verdict:
     ``replication_probability`` is the share of figures with as many runs as the source's that show
     all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
     nothing was drawn or the source does not give its number of runs. ``label`` names the number,
-    in which ``unit``; ``note`` what else is known if it is unclear; ``floored`` how many bins count
-    as the floor.
+    in which ``unit``; ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor.
     """
 
     id: int
@@ -171,7 +170,9 @@ def judge_claims(
         for panel in panels:
             if claim.work is not None or claim.concerns(panel):
                 groups.setdefault(panel.interpretation, []).append(panel)
-        verdicts += [_judge_claim(claim, name, own, sizes or {}) for name, own in groups.items()]
+        verdicts += [
+            _judge_claim(claim, name, group, sizes or {}) for name, group in groups.items()
+        ]
     return verdicts
 
 
@@ -181,13 +182,15 @@ def _judge_claim(
     about = (claim.id, claim.figure, interpretation, claim.kind, claim.claim)
     try:
         parts = claim.parts(panels)
-        findings = claim.work.find() if claim.work else [clause.find(own) for clause, own in parts]
+        findings = (
+            claim.work.find() if claim.work else [clause.find(group) for clause, group in parts]
+        )
     except Unavailable as reason:
         nothing = (math.nan,) * 4
         detail = f"Not enough data: {reason}."
         return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
     outcome, decisive = verdict(findings)
-    runs = min((clause.curves_of(own)[0].shape[0] for clause, own in parts), default=0)
+    runs = min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0)
     probability = replication_probability(parts, sizes) if parts else math.nan
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
     floored, lost = _count_losses(claim, panels)
@@ -247,8 +250,8 @@ def _side_metrics(claim: Claim, panels: Sequence[Panel]) -> list[str]:
                 for key in keys
                 if key in curves
             ]
-            place = f"{panel.panel}, " if panel.panel else ""
-            sentences.append(f"beside it, {place}{metric.title}: {', '.join(numbers)}")
+            prefix = f"{panel.panel}, " if panel.panel else ""
+            sentences.append(f"beside it, {prefix}{metric.title}: {', '.join(numbers)}")
     return sentences
 
 
@@ -270,11 +273,11 @@ def _count_losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]
     """Count bins clipped at the floor; list their agents, and diverged runs, in sentences."""
     diverged, clipped, count = [], [], 0
     for panel in panels:
-        place = f" ({panel.panel})" if panel.panel else ""
+        suffix = f" ({panel.panel})" if panel.panel else ""
         for agent in dict.fromkeys(name for clause in claim.clauses for name in clause.keys):
             if agent not in panel.curves:
                 continue
-            curve, label = panel.curves[agent], f"{panel.labels.get(agent, agent)}{place}"
+            curve, label = panel.curves[agent], f"{panel.labels.get(agent, agent)}{suffix}"
             lost = ~np.isfinite(curve).all(axis=1)
             if lost.any():
                 diverged.append(f"{lost.sum()} of {lost.size} runs of {label}")
@@ -297,10 +300,10 @@ class ClaimsFile:
 def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> Iterator[Claim]:
     """Read the claims in the data of a file, about agents of figures that must be known."""
     file, seen = read_table(ClaimsFile, data), set()
-    for place, claim in enumerate(file.claims):
-        with inside("claims", place):
+    for index, claim in enumerate(file.claims):
+        with inside("claims", index):
             if claim.id in seen:
-                raise ConfigError(f"must be a number of its own, got {claim.id} twice", "id")
+                raise ConfigError(f"must be unique, got {claim.id} twice", "id")
             seen.add(claim.id)
             clauses: list[Clause] = []
             for number, clause in enumerate(claim.clauses):

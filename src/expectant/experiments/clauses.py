@@ -95,8 +95,8 @@ class Clause:
         level = np.mean(
             [
                 base(panel, curve.mean(axis=0)[None])[0]
-                for place, panel in enumerate(panels)
-                for curve in curves[place * agents :][: len(self.of)]
+                for index, panel in enumerate(panels)
+                for curve in curves[index * agents :][: len(self.of)]
             ]
         )
         share = self.relative * abs(float(level))
@@ -131,8 +131,8 @@ class Clause:
         """
         first, runs = panels[0], self.curves_of([*panels, *others])
         border = len(panels) * len(self.keys)
-        place = f"{first.panel}: " if first.panel and not self.across else ""
-        label, crossed = place + self.subject(first.labels), self.metric.crossed
+        prefix = f"{first.panel}: " if first.panel and not self.across else ""
+        label, crossed = prefix + self.subject(first.labels), self.metric.crossed
         statement = self.statement_in(panels)
         if others:
             statement = Statement(ABOVE, 0.0, statement.margin)

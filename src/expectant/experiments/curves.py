@@ -181,7 +181,7 @@ def check_settings(
     if changed:
         raise ValueError(
             f"{path}: {len(changed)} of its curves, {changed[0]!r} first, are of other settings "
-            f"than their spec has now: compute them again with `{command}`, or restore the spec"
+            f"than their config has now: compute them again with `{command}`, or restore the config"
         )
 
 

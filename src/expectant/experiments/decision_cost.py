@@ -30,14 +30,14 @@ class CountingArray(np.ndarray):
     reads = 0
 
     def __getitem__(self, where: Any) -> Any:
-        found = super().__getitem__(where)
-        if isinstance(found, CountingArray) and not isinstance(where, tuple):
-            return found  # a view, nothing has been read yet
-        CountingArray.reads += np.size(found)
-        return np.asarray(found) if isinstance(found, CountingArray) else found
+        elements = super().__getitem__(where)
+        if isinstance(elements, CountingArray) and not isinstance(where, tuple):
+            return elements  # a view, nothing has been read yet
+        CountingArray.reads += np.size(elements)
+        return np.asarray(elements) if isinstance(elements, CountingArray) else elements
 
 
-def _counting(leaf: Any) -> Any:
+def _count_leaf(leaf: Any) -> Any:
     is_table = isinstance(leaf, np.ndarray) and leaf.dtype == float
     return leaf.view(CountingArray) if is_table else leaf
 
@@ -49,7 +49,7 @@ def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
     prepared, streams = setup.build(0)
     prepared.state.active[:] = prepared.features.active[0]
     CountingArray.reads = 0
-    act(map_leaves(_counting, prepared.agent), prepared.state, streams.acting)
+    act(map_leaves(_count_leaf, prepared.agent), prepared.state, streams.acting)
     return CountingArray.reads
 
 
@@ -59,11 +59,10 @@ AGENT = Rule("an agent", lambda value: ComponentBuilder()(Agent, "agent", table(
 
 @dataclass(frozen=True, kw_only=True)
 class CostRule:
-    """That a decision costs one agent much more than others, and ever more as problems grow.
+    """The claim that a decision costs the first agent more than the others, growing with size.
 
-    Of the ``agents`` the dear one comes first, ``names`` are for sentences; ``actions`` ×
-    ``features`` is the grid of sizes, of which the corners count, with so many ``active`` features.
-    ``much_more`` times the cost is more than the constant factors of implementations.
+    ``actions`` × ``features`` is the grid of sizes, of which the corners count, with ``active``
+    active features. ``much_more`` exceeds the constant factors of implementations.
     """
 
     agents: Mapping[str, Any] = key(table_of(AGENT))
@@ -92,16 +91,17 @@ class CostRule:
         """Compare the counts of the first agent with those of the others."""
         ends = [(min(sizes), max(sizes)) for sizes in (self.actions, self.features)]
 
-        def counted(agent: Any) -> np.ndarray:
+        def count_corners(agent: Any) -> np.ndarray:
             return np.array(
                 [[count(agent, a, f, self.active) for f in ends[1]] for a in ends[0]], float
             )
 
-        (name, own), *others = [(self._label(k), counted(a)) for k, a in self.agents.items()]
-        found = [(f"growth with the actions of {name}", own[1] / own[0])]
+        counts = [(self._label(key), count_corners(agent)) for key, agent in self.agents.items()]
+        (name, first), *others = counts
+        ratios = [(f"growth with the actions of {name}", first[1] / first[0])]
         for label, reads in others:
-            times, subject = own / reads, f"of {name}, times that of {label},"
-            found.append((f"growth with the features {subject}", times[:, 1] / times[:, 0]))
-            found.append((f"work at the largest point {subject}", times[1, 1]))
+            times, subject = first / reads, f"of {name}, times that of {label},"
+            ratios.append((f"growth with the features {subject}", times[:, 1] / times[:, 0]))
+            ratios.append((f"work at the largest point {subject}", times[1, 1]))
         least = Statement(AT_LEAST, self.much_more)
-        return [assess_exact(float(np.min(ratio)), least, label) for label, ratio in found]
+        return [assess_exact(float(np.min(ratio)), least, label) for label, ratio in ratios]

@@ -131,9 +131,7 @@ def last_third(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray(curve[..., -max(1, round(curve.shape[-1] / 3)) :].mean(axis=-1))
 
 
-@share_of_runs(
-    "diverged", "the share of runs whose weights have overflowed", "share of diverged runs"
-)
+@share_of_runs("diverged", "the share of runs whose weights overflowed", "share of diverged runs")
 def diverged(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray(1.0 - np.isfinite(curve).all(axis=-1))
 
@@ -179,18 +177,18 @@ def register_switch_metric(
     crossed: Callable[..., np.ndarray] | None = None,
     **more: Any,
 ) -> None:
-    """Add a metric of switches: the mean over all of them, or at one that is named."""
+    """Register a metric of switches: the mean over all of them, or at one of them."""
 
     def mean(of: Callable[..., np.ndarray]) -> Of:
         return lambda panel, curve: of(panel, curve).mean(axis=0)
 
     def at(number: int) -> Metric:
-        def one(of: Callable[..., np.ndarray]) -> Of:
+        def at_switch(of: Callable[..., np.ndarray]) -> Of:
             return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
 
         return Metric(
-            name, f"{title} (switch {number})", meaning, one(of_switches),
-            crossed=crossed and one(crossed), **more,
+            name, f"{title} (switch {number})", meaning, at_switch(of_switches),
+            crossed=crossed and at_switch(crossed), **more,
         )  # fmt: skip
 
     of_mean_curve(
@@ -218,11 +216,8 @@ register_switch_metric(
     "recovery",
     "the episodes until the end of the first bin, from the lowest one on, that has made up "
     f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
-    "recovery towards its own level",
-    recovery_times,
-    unit="episodes",
-    less_is_better=True,
-)
+    "recovery towards its own level", recovery_times, unit="episodes", less_is_better=True,
+)  # fmt: skip
 
 
 @of_mean_curve(
@@ -325,10 +320,10 @@ register_metric(
     less_is_better=True,
 )
 def attainment(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    """The last probe where the optimum is never attained."""
-    best = [level.height for level in panel.levels if level.name == "optimum"]
-    if panel.points is None or not best:
-        raise Unavailable("no optimum is known of what is looked at")
-    reached = curve >= ATTAINED * best[-1]
+    """Count until the last probe where the optimum is never attained."""
+    optima = [level.height for level in panel.levels if level.name == "optimum"]
+    if panel.points is None or not optima:
+        raise Unavailable("no optimum is known of the probe")
+    reached = curve >= ATTAINED * optima[-1]
     first = np.where(reached.any(axis=-1), reached.argmax(axis=-1), curve.shape[-1] - 1)
     return np.asarray(panel.points[first], float)

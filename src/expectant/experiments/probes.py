@@ -1,4 +1,4 @@
-"""Probes: numbers of what an agent knows, known by name to the ``record`` of a config file.
+"""Probes: numbers computed from an agent's knowledge, by name in the ``record`` of a config file.
 
 A probe asks an agent about all states of its domain. Those of the package are computed exactly, so
 that there is no noise in them. Where states have no numbers, a probe can run episodes instead.
@@ -227,7 +227,7 @@ def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 @register_probe("largest_probability", "largest action probability", topics=PREFERENCES)
 def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """Largest probability of the softmax policy, mean over states, without what ε adds."""
+    """Largest probability of the softmax policy, mean over states, without ε."""
     if not hasattr(unwrapped_agent(agent), "policy_step"):
         raise ValueError(
             f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "

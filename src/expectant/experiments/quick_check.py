@@ -466,7 +466,7 @@ class QuickCheck:
         }
 
     def findings(self) -> list[str]:
-        """Say in a sentence each whether an agent learns, whether planning pays, what failed."""
+        """Return the verdicts and the failures, a sentence each."""
         full = [agent.name for agent in self.agents if agent.evicted]
         return [
             *self._verdicts(),

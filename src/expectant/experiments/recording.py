@@ -1,4 +1,4 @@
-"""Records: curves of what an agent knows, probed on a schedule during a run.
+"""Records: curves of an agent's knowledge, probed on a schedule during a run.
 
 A record names a probe and says how often it is taken. It asks a copy of the agent about all states
 of the domain (those of known value, where states are not numbered); the numbers that the probe

@@ -113,7 +113,7 @@ class StudyFile:
 class Study(StudyFile):
     """A study; ``experiments`` maps its figures to their configs in the order of the report.
 
-    ``command`` recomputes its results, run in the folder that ``place`` names.
+    ``command`` recomputes its results; ``folder_note`` says where to run it.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Study(StudyFile):
     details: tuple[Detail, ...] = ()
     claims: tuple[Claim, ...] = ()
     command: str = ""
-    place: str = ""
+    folder_note: str = ""
 
     def __repr__(self) -> str:
         content = f"{len(self.experiments)} figures, {len(self.claims)} claims"
@@ -221,7 +221,7 @@ def study_word(folder: Path) -> str:
     return folder.name if packaged_studies().get(folder.name) == folder else str(folder)
 
 
-def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
+def study_of(experiment: Experiment, command: str, folder_note: str = "") -> Study:
     """Make a study of one config."""
     return Study(
         name=experiment.name,
@@ -230,7 +230,7 @@ def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
         figures=(experiment.name,),
         experiments={experiment.name: experiment},
         command=command,
-        place=place,
+        folder_note=folder_note,
     )
 
 
@@ -297,8 +297,8 @@ def _read_details(
     data = _read_optional(folder / INTERPRETATIONS)
     with in_file(INTERPRETATIONS):
         details = read_table(InterpretationsFile, data).details
-        for place, detail in enumerate(details):
-            with inside("details", place):
+        for index, detail in enumerate(details):
+            with inside("details", index):
                 check_known("no figure", detail.figures, figures, "figures")
                 named = [name for choice in detail.choices for name in choice.interpretations]
                 check_known("no interpretation", named, [*interpretations], "choices")

@@ -154,7 +154,7 @@ def _figure_sections(
     return [
         Curves(figure, title, chart_of(drawn)),
         Claims([entry for entry in entries if entry["figure"] == figure]),
-        Parameters(tables, first.notes, config.command(figure), config.study.place),
+        Parameters(tables, first.notes, config.command(figure), config.study.folder_note),
     ]
 
 

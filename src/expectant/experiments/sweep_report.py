@@ -53,7 +53,7 @@ from expectant.report.sweep_sections import (
 )
 
 REPORT = "report.html"
-BUDGET = 24e6  # bytes of all curves on the page
+BUDGET = 24e6  # bytes of all curves in the report
 MOST_POINTS, FEWEST_POINTS = 400, 8
 POINT_BYTES = 16  # mean, low and high, four bytes each, in base64
 MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every trial
@@ -68,7 +68,7 @@ def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
     return draw_sensitivities(select_best(folder, metric, compute_metric(folder, metric)), path)
 
 
-def draw_sensitivities(best: Best, place: Path) -> list[Path]:
+def draw_sensitivities(best: Best, target: Path) -> list[Path]:
     """Draw the sensitivity curves of every problem in which something was varied."""
     paths: list[Path] = []
     folder, title = best.folder, best.folder.experiment.title
@@ -85,7 +85,7 @@ def draw_sensitivities(best: Best, place: Path) -> list[Path]:
         if lines:
             label = f"{folder.quantity}, {best.metric.name}"
             chart = sensitivity_chart(lines, label)
-            paths += draw_chart(chart, heading, place / f"sensitivity{stem}", palette)
+            paths += draw_chart(chart, heading, target / f"sensitivity{stem}", palette)
     return paths
 
 
@@ -115,7 +115,7 @@ def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[Heat
     means = trial_means(values[group.rows])
     worth = -means if less else means
     matters = {
-        name: envelope_range(worth, found) for name, found in _all_responses(group, worth).items()
+        name: envelope_range(worth, points) for name, points in _all_responses(group, worth).items()
     }
     counts = {name: len(set(column)) for name, column in group.settings.items()}
     ranked = sorted(matters, key=lambda name: -matters[name])
@@ -132,7 +132,7 @@ def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[Heat
     return maps
 
 
-# ----------------------------------------------------------------------------------------- page
+# --------------------------------------------------------------------------------------- report
 
 
 def report_sweep(path: Path, *, trust: bool = False) -> Path:
@@ -202,7 +202,7 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
     """Read best.json if it belongs to these runs."""
     try:
         stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
-        if (stored["spec"], stored["trials"]) != (folder.config_hash, folder.trials_hash):
+        if (stored["config"], stored["trials"]) != (folder.config_hash, folder.trials_hash):
             return None
         return stored if stored["metric"] in METRICS and "differences" in stored else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -212,8 +212,8 @@ def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
 def summarise_curves(
     folder: SweepFolder, metric: Metric
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In one pass over all batches: curves (trials, 3, points) with mean, low and high, the
-    positions (points,) of their points, and the metric of all runs (trials, runs)."""
+    """Read all curves once: (trials, 3, points) with mean, low and high, the positions (points,),
+    and the metric of all runs (trials, runs)."""
     trials = folder.table.num_rows
     rows = [group.rows[0] for group in folder.groups if len(group.rows)]
     axes = [folder.panel(row, folder.curves(row)).x for row in rows]
@@ -224,11 +224,14 @@ def summarise_curves(
     sizes = np.diff(np.append(starts, bins.size))
     curves = np.full((trials, 3, points), np.nan, np.float32)
     values = np.full((trials, folder.experiment.runs), np.nan)
-    for row, own in folder.all_curves():
-        values[row] = metric_of_row(folder, metric, row, own)
-        own_bins, common = folder.panel(row, own).x, own
-        if not np.array_equal(own_bins, bins):  # looks where phases begin, which settings can move
-            common = own[:, np.maximum(np.searchsorted(own_bins, bins, side="right") - 1, 0)]
+    for row, trial_curves in folder.all_curves():
+        values[row] = metric_of_row(folder, metric, row, trial_curves)
+        trial_bins, common = folder.panel(row, trial_curves).x, trial_curves
+        if not np.array_equal(
+            trial_bins, bins
+        ):  # probes where phases begin, which settings can move
+            nearest = np.maximum(np.searchsorted(trial_bins, bins, side="right") - 1, 0)
+            common = trial_curves[:, nearest]
         curves[row] = mean_band(np.add.reduceat(common, starts, axis=1) / sizes)
     return curves, np.add.reduceat(bins, starts) / sizes, values
 

@@ -139,26 +139,25 @@ class SweepFolder:
 
     @property
     def trials_hash(self) -> str:
-        """Which trials the results are of, and how many runs of each: more come while it is run."""
+        """Hash of the trials and their numbers of runs, which grow while the sweep runs."""
         return config_hash({name: self.columns[name] for name in ("trial", "hash", "runs")})
 
     @property
     def config_hash(self) -> str:
-        """Which spec the results belong to."""
         return config_hash(parse_toml(read_text(self.path / CONFIG), CONFIG))
 
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
-    """The sweep in a folder; with ``trust``, classes that its spec names are imported.
+    """Read the sweep in a folder; with ``trust``, classes that its config names are imported.
 
-    Without a table of all trials that belongs to the spec, one is made from the batches.
+    Without a table of all trials that belongs to the config, one is made from the batches.
     """
     require_kind(path, SWEEP, RUN)  # a run of a grid has trials to choose among, too
-    given, store = parse_toml(read_text(path / CONFIG), str(path / CONFIG)), Store(path)
-    title = given.get("title", given.get("name", path.resolve().name))
+    data, store = parse_toml(read_text(path / CONFIG), str(path / CONFIG)), Store(path)
+    title = data.get("title", data.get("name", path.resolve().name))
     experiment = replace(read_config(path / CONFIG, trust=trust), title=title)
     table = read_trials(path) if (path / TRIALS).exists() else None
-    if table is None or not is_of_config(table, given):
+    if table is None or not is_of_config(table, data):
         say(f"{path}: the sweep is not finished; trials that lack runs are left out")
         table = trial_table(Work(experiment.trials(), store))
     return SweepFolder(path, experiment, store, table)
@@ -177,13 +176,13 @@ def _group_trials(folder: SweepFolder) -> Iterator[Group]:
             around = [f"{name}={value_text(columns[name][row])}" for name in varied]
             problems.setdefault(" ".join(filter(None, [panel, *around])), []).append(row)
         label = str(panels[panel].agents[agent].get("label", agent))
-        for problem, own in problems.items():
-            finished = [row for row in own if columns["runs"][row] == folder.experiment.runs]
+        for problem, tried in problems.items():
+            finished = [row for row in tried if columns["runs"][row] == folder.experiment.runs]
             settings = {
                 name: [columns[name][row] for row in finished]
-                for name in _varied_settings(columns, CHOSEN, own)
+                for name in _varied_settings(columns, CHOSEN, tried)
             }
-            unfinished = np.setdiff1d(own, finished)
+            unfinished = np.setdiff1d(tried, finished)
             yield Group(agent, label, problem, np.array(finished, int), settings, unfinished)
 
 
