@@ -12,7 +12,7 @@ ROOMS = ex.domains.Rooms(  # walls, a start, pits, a goal, and a door with a nam
     ###########
     """
 )
-DOOR = ROOMS.named["D"]
+DOOR = ROOMS.named_states["D"]
 RIGHT = 1
 
 # to the right until the door, through pits: an action and a stopping probability per state

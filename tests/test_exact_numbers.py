@@ -49,15 +49,15 @@ def test_the_gaps_of_the_corridor_by_slip():
     gap = ex.exact.planning_gap(ex.Corridor(slip=1 / 3))
     assert np.unravel_index(gap.argmax(), gap.shape) == (1, 0)
     for slip in SLIPS:  # the gap changes no greedy action
-        world = ex.Corridor(slip=slip)
-        best = ex.exact.optimal_action_values(world).argmax(axis=1)
-        assert (best == ex.exact.fixed_point(world, "invalid").action_values.argmax(axis=1)).all()
+        domain = ex.Corridor(slip=slip)
+        best = ex.exact.optimal_action_values(domain).argmax(axis=1)
+        assert (best == ex.exact.fixed_point(domain, "invalid").action_values.argmax(axis=1)).all()
 
 
 def test_exact_numbers_within_the_text():
-    world = ex.Counterexample()
-    policy = ex.exact.epsilon_greedy_policy(ex.exact.optimal_policy(world), 0.1)
-    values = ex.exact.action_values_of(world, ex.exact.policy_values(world, policy))
+    domain = ex.Counterexample()
+    policy = ex.exact.epsilon_greedy_policy(ex.exact.optimal_policy(domain), 0.1)
+    values = ex.exact.action_values_of(domain, ex.exact.policy_values(domain, policy))
     levels = find_probe("greedy_return").levels
     assert levels is not None
     before, after, _ = levels(
@@ -65,7 +65,7 @@ def test_exact_numbers_within_the_text():
     )
     said = {
         "what-holds": [
-            f"{ex.exact.epsilon_greedy_optimal_return(world, 0.1):.4f}",
+            f"{ex.exact.epsilon_greedy_optimal_return(domain, 0.1):.4f}",
             f"{values[0, 0]:.2f}",
             f"{ex.exact.planning_gap(ex.Corridor(slip=1 / 3)).max():.3f}",
         ],

@@ -141,7 +141,7 @@ def test_rooms_by_hand():
     drawing = rooms.drawing
     assert drawing.cells == ((1, 1), (2, 1), (1, 2), (2, 2), (3, 2))  # column and row
     assert drawing.exits == (ex.extend.Exit(3.0, 1.0, (1.0,)),)
-    assert rooms.named == {"A": 3}
+    assert rooms.named_states == {"A": 3}
     table = rooms.mdp().outcomes
     assert table.start.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
     # every action has one outcome, as nothing slips: up, right, down, left
@@ -170,14 +170,14 @@ def test_a_slip_goes_any_other_way():
 
 def test_two_rooms_are_those_of_the_paper():
     domain = ex.domains.TwoRooms()
-    assert domain.states == 72 and domain.named == {"H": 30}
+    assert domain.states == 72 and domain.named_states == {"H": 30}
     # 12 moves around the pits to the hallway, six more to the goal
     assert exact.optimal_values(domain, discount=0.99)[start_of(domain)] == pytest.approx(0.99**17)
 
 
 def test_four_rooms_are_those_of_the_paper():
     domain = ex.domains.FourRooms()
-    assert domain.states == 103 and sorted(domain.named) == ["1", "2", "3", "4"]
+    assert domain.states == 103 and sorted(domain.named_states) == ["1", "2", "3", "4"]
     table = domain.mdp().outcomes
     probabilities = table.probabilities[0, start_of(domain), 0]
     np.testing.assert_allclose(sorted(probabilities), [1 / 9, 1 / 9, 1 / 9, 2 / 3])

@@ -104,7 +104,7 @@ def test_options_beside_actions_do_not_change_what_is_optimal(seed):
 def test_the_hallway_of_two_rooms():
     """Around the pits in 12 steps; the shortest path takes 6 and falls into four pits."""
     domain = ex.domains.TwoRooms()
-    start, hallway = 24, domain.named["H"]
+    start, hallway = 24, domain.named_states["H"]
     kept = exact.reward_respecting_option(domain, hallway, 1.0, 0.99)
     assert kept.values[start] == pytest.approx(0.99**12)
     assert np.flatnonzero(kept.stop).tolist() == [hallway]

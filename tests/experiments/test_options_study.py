@@ -15,7 +15,9 @@ def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_st
     """Random steps in two rooms: published values of the start fall to about −1.2."""
     rooms = ex.domains.TwoRooms()
     b = Built(rooms, ex.OneHot(), seed=1)
-    options = ex.options.RewardRespecting(rooms.named["H"], anywhere=anywhere).build(b.setting)
+    options = ex.options.RewardRespecting(rooms.named_states["H"], anywhere=anywhere).build(
+        b.setting
+    )
     table, state, start = rooms.mdp().outcomes, 24, 24
     even, none, lowest = np.full(4, 0.25), np.zeros(72), 0.0
     for action in b.rng.integers(4, size=4000):

@@ -116,7 +116,7 @@ def test_exact_models_are_those_of_the_phase():
 
 def test_planning_with_options_ends_in_the_optimal_values():
     domain = ex.domains.TwoRooms()
-    best = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99)
+    best = exact.reward_respecting_option(domain, domain.named_states["H"], 1.0, 0.99)
     options = ex.options.OptionSet(
         (ex.options.TableOption(best.policy, best.stop),), models="exact"
     )
@@ -259,7 +259,7 @@ def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
 
 def test_the_best_option_is_the_exact_one():
     rooms = ex.domains.TwoRooms()
-    hallway = rooms.named["H"]
+    hallway = rooms.named_states["H"]
     for given, wanted in (
         (ex.options.BestOption(hallway), exact.reward_respecting_option(rooms, hallway, 1.0, 0.99)),
         (

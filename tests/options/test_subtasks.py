@@ -116,7 +116,7 @@ def test_a_shortest_path_does_not_see_rewards():
 @pytest.mark.parametrize("anywhere", [False, True])
 def test_the_best_options_value_is_where_the_critic_rests(anywhere):
     """Under the best policy the mean change is zero, in every state."""
-    hallway = ROOMS.named["H"]
+    hallway = ROOMS.named_states["H"]
     best = exact.reward_respecting_option(ROOMS, hallway, 1.0, 0.9, anywhere=anywhere)
     b, options = options_of(
         ex.options.RewardRespecting(hallway, anywhere=anywhere, policy_step=0.0), ROOMS
@@ -156,7 +156,7 @@ def walk(agent, steps, seed=0):
 
 def test_from_a_subtask_to_planning_in_one_agent():
     """Subtask, option, model, plan: online, from random actions, and all come out right."""
-    hallway = ROOMS.named["H"]
+    hallway = ROOMS.named_states["H"]
     subtask = ex.options.RewardRespecting(hallway, step=0.2, policy_step=0.2)
     options = ex.options.OptionSet((subtask,), step=0.2, acting="actions")
     agent = ex.Lookahead.paper(

@@ -38,14 +38,6 @@ def finite_or_nan(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def resampling_weights(
-    runs: int, resamples: int, rng: np.random.Generator | None = None
-) -> np.ndarray:
-    """Bootstrap resamples of the runs as weights (resamples, runs); rows sum to one."""
-    rng = rng or np.random.Generator(np.random.PCG64(0))
-    return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
-
-
 def interval(
     samples: np.ndarray,
     *,
@@ -63,7 +55,8 @@ def interval(
         raise ValueError(f"interval: samples must have at least one run, got {samples.shape}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"interval: level must be between 0 and 1, got {level!r}")
-    weights = resampling_weights(samples.shape[0], resamples, rng)
+    runs, rng = samples.shape[0], rng or np.random.Generator(np.random.PCG64(0))
+    weights = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
     means = np.tensordot(weights, samples, axes=1)
     tail = 50.0 * (1.0 - level)
     with np.errstate(invalid="ignore"):

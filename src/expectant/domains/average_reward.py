@@ -36,7 +36,7 @@ class AccessControl(TabularDomain):
         never.
     """
 
-    servers: int = parameter(whole(1), default=10, meaning="how many there are")
+    servers: int = parameter(whole(1), default=10, meaning="number of servers")
     priorities: Sequence[float] = parameter(
         list_of(number(), "a list of numbers"), default=(1.0, 2.0, 4.0, 8.0)
     )
@@ -105,8 +105,8 @@ class TwoChoice(TabularDomain):
     """
 
     length: int = parameter(whole(2), default=5, meaning="steps around a loop")
-    soon: float = parameter(number(), default=1.0, meaning="on the first step of the first loop")
-    late: float = parameter(number(), default=2.0, meaning="on the last step of the second loop")
+    soon: float = parameter(number(), default=1.0, meaning="reward of entering the first loop")
+    late: float = parameter(number(), default=2.0, meaning="reward at the end of the second")
 
     def table(self) -> FiniteMDP:
         last = 2 * self.length - 2
@@ -140,7 +140,9 @@ class RiverSwim(TabularDomain):
     forward: float = parameter(between(0, 1), default=0.3)
     back: float = parameter(between(0, 1), default=0.1, meaning="probability that right leads back")
     hold: float = parameter(between(0, 1), default=0.3)
-    low_reward: float = parameter(number(), default=5.0, meaning="for left in the first state")
+    low_reward: float = parameter(
+        number(), default=5.0, meaning="reward of left in the first state"
+    )
     high_reward: float = parameter(number(), default=10_000.0)
 
     def validate(self) -> None:

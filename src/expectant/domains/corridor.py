@@ -33,8 +33,8 @@ class Corridor(TabularDomain):
     cells: int = parameter(whole(1), default=9, meaning="cells between the two ends")
     slip: float = parameter(between(0, 1), default=0.1)
     goal_reward: float = parameter(number(), default=20.0)
-    other_reward: float = parameter(number(), default=0.0, meaning="for reaching the other end")
-    step_reward: float = parameter(number(), default=-1.0, meaning="of every other step")
+    other_reward: float = parameter(number(), default=0.0, meaning="reward at the other end")
+    step_reward: float = parameter(number(), default=-1.0, meaning="reward of every other step")
     switch_every: int | None = parameter(or_none(whole(1)), default=None)
 
     @property
@@ -89,8 +89,8 @@ class BoyanChain(TabularDomain):
     """
 
     length: int = parameter(whole(3), default=98, meaning="states in a row")
-    step_reward: float = parameter(number(), default=-3.0, meaning="of every other step")
-    last_reward: float = parameter(number(), default=-2.0, meaning="for the last step but one")
+    step_reward: float = parameter(number(), default=-3.0, meaning="reward of every other step")
+    last_reward: float = parameter(number(), default=-2.0, meaning="reward from state 1")
 
     def table(self) -> FiniteMDP:
         number = np.arange(self.length)

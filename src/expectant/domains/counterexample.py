@@ -25,7 +25,7 @@ class Counterexample(TabularDomain):
         paper leaves B in state 1 open; values between −2.5 and −0.25 make its point.
     """
 
-    exit_reward: float = parameter(number(), default=-1.0, meaning="of action B in the first state")
+    exit_reward: float = parameter(number(), default=-1.0, meaning="reward of B in state 1")
 
     def table(self) -> FiniteMDP:
         probabilities = np.array([[[0.5, 0.5], [1.0, 0.0]]] + 2 * [[[1.0, 0.0], [1.0, 0.0]]])

@@ -187,7 +187,7 @@ class ExternalDomain(Domain):
     ``limits``, if those are known.
     """
 
-    n_actions: int = parameter(whole(1), meaning="how many actions there are")
+    n_actions: int = parameter(whole(1), meaning="number of actions")
     n_states: int | None = parameter(or_none(whole(1)), default=None)
     limits: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
     components: int = parameter(whole(1), default=1, meaning="numbers in an observation")

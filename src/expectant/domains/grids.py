@@ -147,7 +147,7 @@ class DynaMaze(Maze):
 
     resolution: int | Sequence[int] = parameter(RESOLUTION, default=1)
     goal_reward: float = parameter(number(), default=1.0)
-    step_reward: float = parameter(number(), default=0.0, meaning="of every other step")
+    step_reward: float = parameter(number(), default=0.0, meaning="reward of every other step")
 
     @property
     def grids(self) -> list[np.ndarray]:
@@ -201,7 +201,7 @@ class ChangingMaze(Maze, abstract=True):
 
     change_after: int = parameter(whole(1))  # type: ignore[misc]
     goal_reward: float = parameter(number(), default=1.0)
-    step_reward: float = parameter(number(), default=0.0, meaning="of every other step")
+    step_reward: float = parameter(number(), default=0.0, meaning="reward of every other step")
 
     walls: ClassVar[tuple[str, str]]
 
@@ -278,8 +278,8 @@ class Cliff(TabularDomain):
 
     rows: int = parameter(whole(2), default=4, meaning="rows of the grid")
     columns: int = parameter(whole(3), default=12, meaning="columns of the grid")
-    step_reward: float = parameter(number(), default=-1.0, meaning="of every other step")
-    cliff_reward: float = parameter(number(), default=-100.0, meaning="for a step into the cliff")
+    step_reward: float = parameter(number(), default=-1.0, meaning="reward of every other step")
+    cliff_reward: float = parameter(number(), default=-100.0, meaning="reward in the cliff")
 
     @cached_property
     def grid(self) -> np.ndarray:

@@ -158,13 +158,13 @@ class MountainCar(CarDomain):
     min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
     max_position: float = parameter(number(), default=0.6, meaning="the right end")
     max_speed: float = parameter(POSITIVE, default=0.07, meaning="the largest speed, either way")
-    goal_position: float = parameter(number(), default=0.5, meaning="where the goal begins")
+    goal_position: float = parameter(number(), default=0.5, meaning="left end of the goal")
     goal_velocity: float = parameter(number(), default=0.0, meaning="the least speed at the goal")
-    force: float = parameter(number(), default=0.001, meaning="of a push")
-    gravity: float = parameter(number(), default=0.0025, meaning="how strongly the slope pulls")
+    force: float = parameter(number(), default=0.001, meaning="acceleration of a push")
+    gravity: float = parameter(number(), default=0.0025, meaning="acceleration by the slope")
     min_start: float = parameter(number(), default=-0.6, meaning="the leftmost start")
     max_start: float = parameter(number(), default=-0.4, meaning="the rightmost start")
-    reward: float = parameter(number(), default=-1.0, meaning="of every step")
+    reward: float = parameter(number(), default=-1.0, meaning="reward of every step")
     step_limit: int | None = parameter(or_none(whole(1)), default=200)
 
     def validate(self) -> None:

@@ -63,8 +63,8 @@ class Branching(TabularDomain):
     branches: int = parameter(whole(1), default=1, meaning="states that an action can lead to")
     actions: int = parameter(whole(1), default=2, meaning="actions in every state")
     ending: float = parameter(between(0, 1), default=0.1)
-    ends_pay: bool = parameter(flag(), default=False, meaning="draw a reward for the end, too")
-    task_seed: int = parameter(SEED, default=0, meaning="what the task is drawn from")
+    ends_pay: bool = parameter(flag(), default=False, meaning="draw a reward for the end too")
+    task_seed: int = parameter(SEED, default=0, meaning="seed of the task")
     task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
 
     def validate(self) -> None:
@@ -106,8 +106,8 @@ class Lottery(TabularDomain):
     ``task_seed`` and ``task_per_run`` are those of ``Branching``.
     """
 
-    prizes: int = parameter(whole(1), default=10, meaning="numbers that can be won, each as likely")
-    task_seed: int = parameter(SEED, default=0, meaning="what the task is drawn from")
+    prizes: int = parameter(whole(1), default=10, meaning="equally likely rewards")
+    task_seed: int = parameter(SEED, default=0, meaning="seed of the task")
     task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
 
     def for_run(self, number: int) -> Lottery:

@@ -71,8 +71,8 @@ class Rooms(TabularDomain):
     """A grid world drawn as text.
 
     States
-        the cells of ``plan`` in row-major order, without walls and goals. ``named`` has the states
-        drawn as other letters or digits, such as hallways.
+        the cells of ``plan`` in row-major order, without walls and goals. ``named_states`` are the
+        cells drawn as other letters or digits, such as hallways.
     Dynamics
         up (0), right (1), down (2), left (3). The intended move is made with probability
         1 − ``slip``, each of the others with ``slip`` / 3. Walls and edges block.
@@ -112,7 +112,7 @@ class Rooms(TabularDomain):
         return self.grid[self.indices >= 0]
 
     @property
-    def named(self) -> dict[str, int]:
+    def named_states(self) -> dict[str, int]:
         """The states that have a name in the map."""
         plain = (FREE, START, PIT)
         return {str(name): s for s, name in enumerate(self.letters) if name not in plain}

@@ -46,15 +46,15 @@ def differential_values(domain: Domain, policy: ArrayLike, *, phase: int = 0) ->
 
 def optimal_gain(domain: Domain, *, phase: int = 0) -> float:
     """The highest gain of any policy."""
-    return _best_gain(_continuing(domain, phase))
+    return _best_gain(_continuing_dynamics(domain, phase))
 
 
 def best_epsilon_soft_gain(domain: Domain, epsilon: float = 0.1, *, phase: int = 0) -> float:
     """The highest gain of any ε-soft policy."""
-    return _best_gain(soften(_continuing(domain, phase), epsilon))
+    return _best_gain(soften(_continuing_dynamics(domain, phase), epsilon))
 
 
-def _continuing(domain: Domain, phase: int) -> Dynamics:
+def _continuing_dynamics(domain: Domain, phase: int) -> Dynamics:
     """The dynamics of a domain; raises an error if episodes can end."""
     dynamics = get_dynamics(domain, phase)
     ends = (dynamics.probabilities > 0) & (dynamics.successors < 0)
@@ -71,7 +71,7 @@ def _stationary(
     domain: Domain, policy: ArrayLike, phase: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """P_π (S, S), r_π (S,) and the stationary distribution (S,)."""
-    dynamics = _continuing(domain, phase)
+    dynamics = _continuing_dynamics(domain, phase)
     probabilities = as_policy(policy, dynamics.rewards.shape)
     matrix = transition_matrix(dynamics, probabilities)
     classes = _recurrent_classes(matrix > 0)
