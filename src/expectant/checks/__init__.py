@@ -1,1 +1,1 @@
-"""Parts of one's own on trial: what every verb promises, and mistakes in one sentence."""
+"""Checks of users' components before they are compiled, with mistakes in one sentence."""

@@ -1,4 +1,4 @@
-"""``ex.check``: test a component of one's own before using it."""
+"""``ex.check``: test a user's component before using it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check(
     seed: int = 0,
     compiled: bool = True,
 ) -> Any:
-    """Check a component of one's own: the first thing that is wrong is an error.
+    """Check a user's component; the first mistake is raised.
 
     A domain is run for ``episodes`` with random actions. Another component is run for ``steps``
     with parts of the package, by default in a corridor with random binary features: as plain
@@ -121,7 +121,7 @@ class _Check:
     compiled: bool
 
     def setup(self, agent: Agent) -> Setup:
-        """Describe a run in which the part has something to do."""
+        """Return a setup in which the component is used."""
         domain = Corridor(cells=5, slip=0.1) if self.domain is None else self.domain
         features = RandomBinary(8, 3) if self.features is None else self.features
         return Setup(domain, features, agent, steps=self.steps, seed=self.seed, aligned=False)
@@ -131,7 +131,7 @@ class _Check:
         name, setup = f"check: {type(self.part).__name__}", self.setup(agent)
         calls: Counter[str] = Counter()
         try:
-            first = _run_watched(setup, calls)
+            first = _run_checked(setup, calls)
             _repeat(setup, first, "once more with the same seed", simulate)
             if self.compiled:
                 _repeat(setup, first, "compiled", load_loop(setup, True, name, make_reporter(True)))
@@ -141,10 +141,10 @@ class _Check:
         return PartCheck(self.part, steps, episodes, dict(calls))
 
 
-def _run_watched(setup: Setup, calls: Counter[str]) -> Run:
-    """Check and count every call of one run, while a second part lies untouched beside it."""
-    course = drive(setup, 0, simulate, new_control(), (0, setup.length))
-    run = next(course).run
+def _run_checked(setup: Setup, calls: Counter[str]) -> Run:
+    """Check and count every call of one run; a second run must stay untouched."""
+    driver = drive(setup, 0, simulate, new_control(), (0, setup.length))
+    run = next(driver).run
     check_parts(run)
     beside = setup.build(1)[0]
     before = {name: array.copy() for name, array in tree.arrays(beside)}
@@ -157,7 +157,7 @@ def _run_watched(setup: Setup, calls: Counter[str]) -> Run:
         return contracts(verb, implementation, part, args)
 
     with intercept_calls(watch), np.errstate(all="ignore"):
-        run = next(course).run
+        run = next(driver).run
     for name, array in tree.arrays(beside):
         if not same_bits(array, before[name]):
             raise PartError(f"two runs share the array {name}: make new arrays in build")
@@ -165,7 +165,7 @@ def _run_watched(setup: Setup, calls: Counter[str]) -> Run:
 
 
 def _repeat(setup: Setup, first: Run, how: str, kernel: Callable[..., int]) -> None:
-    """Run again, which must leave the same bits in every array."""
+    """Run again and compare the bits of every array."""
     (end,) = drive(setup, 0, kernel, new_control())
     again = dict(tree.arrays(end.run))
     for name, array in tree.arrays(first):

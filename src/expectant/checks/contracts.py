@@ -1,8 +1,7 @@
-"""The promises of every verb, checked call by call while parts run as plain Python.
+"""The contracts of all verbs, checked call by call while parts run as plain Python.
 
-Compiled code believes what a part returns: a number that is no action, or an index that is no
-feature, is read from or written to memory that belongs to something else. In plain Python there is
-time to look.
+Compiled code trusts what a part returns: an action or feature out of range would read or write
+foreign memory.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from expectant.engine.loop import Run
 if TYPE_CHECKING:
     from expectant.engine.probe import Subject
 
-# The arguments that a verb may look at and not change.
+# Positions of arguments that a verb must not change.
 READ_ONLY: dict[verbs.Verb[object], tuple[int, ...]] = {
     verbs.act: (0,),
     verbs.preference: (0,),
@@ -42,24 +41,22 @@ READ_ONLY: dict[verbs.Verb[object], tuple[int, ...]] = {
 }
 
 
-class Enough(BaseException):
-    """The time for looking is over."""
+class OutOfTime(BaseException):
+    """The time for checks is over."""
 
 
 class Contracts:
-    """Makes every call of a verb and checks what comes of it, until a point in time.
+    """Call verbs and check their results, until a point in time.
 
-    ``bounds`` are those of the domain's observations, where it has any.
+    ``bounds`` are those of the domain's observations, if it has any.
     """
 
     def __init__(self, run: Run | Subject, bounds: Any = None, until: float = math.inf) -> None:
         self.ranges, self.bounds, self.until = run.ranges, bounds, until
         states = (run.state, run.next_state) if isinstance(run, Run) else (run.state,)
         self.encoded = {id(state.active) for state in states}
-        self.observed: dict[int, np.ndarray] = {}  # the array that each domain shows
-        inside = verbs.inner_agent(
-            run.agent
-        )  # an agent with options chooses among more than actions
+        self.observed: dict[int, np.ndarray] = {}  # by domain part
+        inside = verbs.inner_agent(run.agent)  # with options it chooses among more than actions
         self.chooser = None if inside is run.agent else type(inside)
         self.choices = getattr(getattr(inside, "planner", None), "actions", self.ranges.actions)
         self.depth = 0
@@ -72,10 +69,10 @@ class Contracts:
         args: tuple[Any, ...],
     ) -> Any:
         if time.perf_counter() > self.until:
-            raise Enough
-        name, where = f"{verb.__name__} of {type(part).__name__}", written(implementation)
-        looked_at = () if is_builtin(implementation) else READ_ONLY.get(verb, ())
-        kept = [(a, a.copy()) for n in looked_at for _, a in tree.arrays(args[n])]
+            raise OutOfTime
+        name, where = f"{verb.__name__} of {type(part).__name__}", source_location(implementation)
+        read_only = () if is_builtin(implementation) else READ_ONLY.get(verb, ())
+        kept = [(a, a.copy()) for n in read_only for _, a in tree.arrays(args[n])]
         self.depth += 1
         try:
             result = implementation(part, *args)
@@ -86,8 +83,8 @@ class Contracts:
             inside = self.depth > 1 or not isinstance(error, IndexError)
             if place is None and is_builtin(implementation) and inside:
                 raise  # a caller may be the user's; a number that has overflowed is no mistake
-            told = f"{name}: {type(error).__name__}: {error}{_advice(verb, error)}"
-            raise PartError(f"{told} ({place or where})") from error
+            text = f"{name}: {type(error).__name__}: {error}{_advice(verb, error)}"
+            raise PartError(f"{text} ({place or where})") from error
         finally:
             self.depth -= 1
         wrong = CHECKS[verb](self, part, args, result) if verb in CHECKS else None
@@ -103,7 +100,7 @@ class Contracts:
 
 
 def _advice(verb: verbs.Verb[object], error: Exception) -> str:
-    """What to do about the usual mistakes."""
+    """Return advice on the usual mistakes."""
     if isinstance(error, AttributeError) and "set attribute" in str(error):
         return ": a field cannot be assigned to; keep what changes in an array and write into it"
     if isinstance(error, TypeError) and "positional argument" in str(error):
@@ -111,14 +108,14 @@ def _advice(verb: verbs.Verb[object], error: Exception) -> str:
     return ""
 
 
-def written(implementation: Callable[..., Any]) -> str:
-    """Where somebody wrote it: the file and the line."""
+def source_location(implementation: Callable[..., Any]) -> str:
+    """Return the file and line of a function."""
     code = inspect.unwrap(implementation).__code__
     return f"{code.co_filename}, line {code.co_firstlineno}"
 
 
 def same_bits(array: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays are the same, NaN included."""
+    """True if two arrays are equal, NaN included."""
     return np.array_equal(array, other, equal_nan=array.dtype.kind == "f")
 
 
@@ -129,8 +126,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
-def _told(value: Any) -> str:
-    """A value as it is shown in a message."""
+def _value_text(value: Any) -> str:
     if value is None:
         return "None: is a return missing?"
     text = repr(value.item() if isinstance(value, np.generic) else value)
@@ -138,7 +134,7 @@ def _told(value: Any) -> str:
 
 
 def _unless(right: bool, promise: str, value: Any) -> str | None:
-    return None if right else f"must return {promise}, got {_told(value)}"
+    return None if right else f"must return {promise}, got {_value_text(value)}"
 
 
 def _all_finite(part: Any) -> bool:
@@ -151,27 +147,27 @@ def _all_finite(part: Any) -> bool:
 
 
 def _features_in(contracts: Contracts, state: Any) -> str | None:
-    """What is wrong with a feature vector that was written."""
+    """Check a feature vector that was written."""
     size = contracts.ranges.features
-    for found in np.atleast_1d(state.active):
-        if not 0 <= found < size:
-            return f"must write features from 0 to {size - 1}, got {found}"
+    for feature in np.atleast_1d(state.active):
+        if not 0 <= feature < size:
+            return f"must write features from 0 to {size - 1}, got {feature}"
     if hasattr(state, "values") and not np.isfinite(state.values).all():
         return f"must write finite values, got {state.values}"
     return None
 
 
-def _reward_and_alive(result: Any, names: str = "(reward, alive)") -> str | None:
+def check_step(result: Any, names: str = "(reward, alive)") -> str | None:
     if not (isinstance(result, tuple) and len(result) == len(names.split(","))):
-        return f"must return {names}, got {_told(result)}"
+        return f"must return {names}, got {_value_text(result)}"
     reward, alive = result[-2:]
     if not (is_number(reward) and math.isfinite(reward)):
-        return f"must return a reward that is a finite number, got {_told(reward)}"
+        return f"must return a reward that is a finite number, got {_value_text(reward)}"
     if not is_number(alive) or alive not in (0.0, 1.0):
         hint = " (alive, not done)" if isinstance(alive, bool | np.bool_) else ""
         return (
             "must return alive as 0.0 where the episode has ended, else 1.0, got "
-            f"{_told(alive)}{hint}"
+            f"{_value_text(alive)}{hint}"
         )
     return None
 
@@ -182,18 +178,18 @@ def _action(contracts: Contracts, action: Any, among: int = 0) -> str | None:
     return _unless(right, promise, action)
 
 
-def _observation(contracts: Contracts, part: Any, seen: Any) -> str | None:
+def check_observation(seen: Any, earlier: Any, states: int, bounds: Any) -> str | None:
+    """Check an observation against an earlier one, the number of states and the bounds."""
     if not isinstance(seen, np.ndarray) or seen.ndim != 1 or seen.size == 0:
-        return f"must return an array of one axis, got {_told(seen)}"
-    known = contracts.observed.setdefault(id(part), seen)
-    if known is not seen and not np.shares_memory(known, seen):
+        return f"must return an array of one axis, got {_value_text(seen)}"
+    if earlier is not seen and not np.shares_memory(earlier, seen):
         return (
             "must return the same array every time: keep one in the part, and let reset and step "
             "write into it"
         )
-    if contracts.ranges.states > 0:
-        return _state_number(contracts.ranges.states, seen)
-    return None if contracts.bounds is None else _vector(contracts.bounds, seen)
+    if states > 0:
+        return _state_number(states, seen)
+    return None if bounds is None else _vector(bounds, seen)
 
 
 def _state_number(states: int, seen: np.ndarray) -> str | None:
@@ -218,14 +214,14 @@ def _vector(bounds: Any, seen: np.ndarray) -> str | None:
     return None
 
 
-def _place(contracts: Contracts, result: Any) -> str | None:
+def _state_index(contracts: Contracts, result: Any) -> str | None:
     states = contracts.ranges.states
     right = _is_whole(result) and (states == 0 or -1 <= result < states)
     return _unless(right, f"a state's number from 0 to {states - 1}, or −1", result)
 
 
 def _draw(contracts: Contracts, part: Any, state: Any, slot: Any) -> str | None:
-    """A slot must be one that can be read, whether or not this agent reads it."""
+    """Check that a drawn slot can be read, whether or not this agent reads it."""
     right = _is_whole(slot) and slot >= -1
     wrong = _unless(right, "a slot, a whole number from 0 on, or −1", slot)
     wrong = wrong or _features_in(contracts, state)
@@ -246,95 +242,97 @@ def _draw(contracts: Contracts, part: Any, state: Any, slot: Any) -> str | None:
     return None
 
 
-def _imagine(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
+def _sample(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
     wrong = _unless(is_number(result), "alive, 0.0 or 1.0", result)
     if wrong or not (_all_finite(args) and _all_finite(part)):
         return wrong
     return _features_in(contracts, args[2])
 
 
-def _probabilities(found: np.ndarray) -> str | None:
-    if np.isnan(found).all():  # an agent without a policy, or one that has diverged
+def _probabilities(policy: np.ndarray) -> str | None:
+    if np.isnan(policy).all():  # an agent without a policy, or one that has diverged
         return None
-    if not (found >= 0.0).all() or abs(found.sum() - 1.0) > 1e-6:
-        return f"must write probabilities that sum to 1, got {found}"
+    if not (policy >= 0.0).all() or abs(policy.sum() - 1.0) > 1e-6:
+        return f"must write probabilities that sum to 1, got {policy}"
     return None
 
 
 def _value(part: Any, args: tuple[Any, ...], result: Any, finite: bool) -> str | None:
-    """A number; not NaN, or finite, as long as all that it comes from is finite."""
+    """Check a number: not NaN, or finite, if everything it is computed from is finite."""
     if not is_number(result):
-        return f"must return a number, got {_told(result)}"
+        return f"must return a number, got {_value_text(result)}"
     wrong = not math.isfinite(result) if finite else math.isnan(result)
     if wrong and _all_finite(part) and _all_finite(args):
-        return f"must return a {'finite ' if finite else ''}number, got {_told(result)}"
+        return f"must return a {'finite ' if finite else ''}number, got {_value_text(result)}"
     return None
 
 
 def _add_expected(part: Any, args: tuple[Any, ...], result: Any) -> str | None:
     weights, amount = args[2:]
     if result is not None:
-        return f"must add to the weights it is given and return nothing, got {_told(result)}"
+        return f"must add to the weights it is given and return nothing, got {_value_text(result)}"
     if math.isfinite(amount) and _all_finite(part) and not np.isfinite(weights).all():
         return "must leave the weights finite"
     return None
 
 
-# What is wrong with a call, or None, from (contracts, part, arguments, result).
+# From (contracts, part, arguments, result) to what is wrong with a call, or None.
 Check = Callable[[Contracts, Any, tuple[Any, ...], Any], str | None]
 CHECKS: dict[verbs.Verb[object], Check] = {
-    verbs.step: lambda c, part, args, found: _reward_and_alive(found),
-    verbs.draw_outcome: lambda c, part, args, found: (
-        _reward_and_alive(found) or _features_in(c, args[2])
+    verbs.step: lambda c, part, args, result: check_step(result),
+    verbs.draw_outcome: lambda c, part, args, result: (
+        check_step(result) or _features_in(c, args[2])
     ),
-    verbs.observation: lambda c, part, args, found: _observation(c, part, found),
-    verbs.state_index: lambda c, part, args, found: _place(c, found),
-    verbs.truncated: lambda c, part, args, found: _unless(
-        isinstance(found, bool | np.bool_) or _is_whole(found), "True or False", found
+    verbs.observation: lambda c, part, args, result: check_observation(
+        result, c.observed.setdefault(id(part), result), c.ranges.states, c.bounds
+    ),
+    verbs.state_index: lambda c, part, args, result: _state_index(c, result),
+    verbs.truncated: lambda c, part, args, result: _unless(
+        isinstance(result, bool | np.bool_) or _is_whole(result), "True or False", result
     ),
     # a map may use other numbers inside, in scratch of its own or before it hashes them
-    verbs.encode: lambda c, part, args, found: (
+    verbs.encode: lambda c, part, args, result: (
         _features_in(c, args[2]) if c.depth == 0 and id(args[2].active) in c.encoded else None
     ),
-    verbs.load_successor: lambda c, part, args, found: _features_in(c, args[1]),
-    verbs.draw: lambda c, part, args, found: _draw(c, part, args[0], found),
-    verbs.stored_transition: lambda c, part, args, found: (
-        _reward_and_alive(found, "(action, reward, alive)") or _action(c, found[0])
+    verbs.load_successor: lambda c, part, args, result: _features_in(c, args[1]),
+    verbs.draw: lambda c, part, args, result: _draw(c, part, args[0], result),
+    verbs.stored_transition: lambda c, part, args, result: (
+        check_step(result, "(action, reward, alive)") or _action(c, result[0])
     ),
-    verbs.sample_next: _imagine,
-    verbs.act: lambda c, part, args, found: _action(
-        c, found, c.choices if type(part) is c.chooser else 0
+    verbs.sample_next: _sample,
+    verbs.act: lambda c, part, args, result: _action(
+        c, result, c.choices if type(part) is c.chooser else 0
     ),
-    verbs.add_expected: lambda c, part, args, found: _add_expected(part, args, found),
+    verbs.add_expected: lambda c, part, args, result: _add_expected(part, args, result),
     **dict.fromkeys(
         (verbs.phase, verbs.outcome, verbs.free_capacity),
-        lambda c, part, args, found: _unless(_is_whole(found), "a whole number", found),
+        lambda c, part, args, result: _unless(_is_whole(result), "a whole number", result),
     ),
     **dict.fromkeys(
         (verbs.stop, verbs.stop_of),
-        lambda c, part, args, found: _unless(
-            is_number(found) and 0.0 <= found <= 1.0,
+        lambda c, part, args, result: _unless(
+            is_number(result) and 0.0 <= result <= 1.0,
             "the probability of stopping, from 0 to 1",
-            found,
+            result,
         ),
     ),
     **dict.fromkeys(
         (verbs.policy, verbs.policy_of, verbs.behaviour_policy),
-        lambda c, part, args, found: _probabilities(args[-1]),
+        lambda c, part, args, result: _probabilities(args[-1]),
     ),
     **dict.fromkeys(
         (verbs.preference, verbs.reward_now),
-        lambda c, part, args, found: _value(part, args, found, finite=False),
+        lambda c, part, args, result: _value(part, args, result, finite=False),
     ),
     **dict.fromkeys(
         (verbs.backed_up_value, verbs.backed_up_action_value),
-        lambda c, part, args, found: _value(part, args, found, finite=True),
+        lambda c, part, args, result: _value(part, args, result, finite=True),
     ),
     **dict.fromkeys(
         (
             *(verbs.fit, verbs.fit_options, verbs.learn, verbs.learn_options),
             *(verbs.plan, verbs.back_up, verbs.roll_out),
         ),
-        lambda c, part, args, found: _unless(is_number(found), "the size of its errors", found),
+        lambda c, part, args, result: _unless(is_number(result), "the size of its errors", result),
     ),
 }

@@ -1,17 +1,17 @@
-"""A check of a domain of one's own: does it keep the promises that the loop relies on?"""
+"""Check a user's domain by random play: contracts of its verbs, repeatability, its ``mdp()``."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.checks.contracts import check_observation, check_step
 from expectant.core.interfaces import Domain
 from expectant.core.rng import SEED
-from expectant.core.rules import is_number, whole
+from expectant.core.rules import whole
 from expectant.core.verbs import observation, phase, reset, state_index, step, truncated
 from expectant.domains.finite import END, FiniteMDP
 
@@ -47,7 +47,7 @@ class DomainCheck:
 
 
 class Episode(NamedTuple):
-    """What happened: ``observations`` (n + 1, …), ``rewards`` (n,), whether it came to an end."""
+    """``observations`` (n + 1, …) and ``rewards`` (n,) of an episode; ``ended``: it terminated."""
 
     observations: np.ndarray
     rewards: np.ndarray
@@ -55,7 +55,7 @@ class Episode(NamedTuple):
 
 
 class WrongDomain(Exception):
-    """What a domain does wrong, without its name."""
+    """A mistake of a domain, without its name."""
 
 
 def _require(right: object, wrong: str) -> None:
@@ -99,7 +99,7 @@ def check_domain(domain: Domain, *, episodes: int = 20, seed: int = 0) -> Domain
 
 
 def _check_settings(domain: Domain) -> None:
-    """Check what can be told without running it."""
+    """Check the domain without running it."""
     try:
         actions = domain.actions
     except NotImplementedError:
@@ -115,7 +115,7 @@ def _check_settings(domain: Domain) -> None:
 
 
 def _build(domain: Domain, rng: np.random.Generator) -> Any:
-    """A part, which must be a NamedTuple that shares nothing with the next one."""
+    """Build a part, which must be a NamedTuple that shares no array with the next one."""
     part, other = domain.build(rng), domain.build(rng)
     name = type(part).__name__
     _require(hasattr(part, "_fields"), f"build must return a NamedTuple, got {name}")
@@ -134,7 +134,7 @@ def _build(domain: Domain, rng: np.random.Generator) -> Any:
 
 
 def _play(domain: Domain, episodes: int, seed: int, tally: Tally) -> list[Episode]:
-    """Some episodes of random actions, every step of them checked."""
+    """Play episodes of random actions and check every step."""
     rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     part = _build(domain, rng)
     array, limit, played = observation(part), domain.step_limit or LONGEST, []
@@ -156,47 +156,26 @@ def _play(domain: Domain, episodes: int, seed: int, tally: Tally) -> list[Episod
 
 
 def _state(domain: Domain, part: Any) -> int:
-    """The number of the present state: its place, or what is observed where it has none."""
+    """Return the present state's index, or what is observed if it has none."""
     number = int(state_index(part))
     return int(observation(part)[0]) if number < 0 and domain.states else number
 
 
 def _step(part: Any, action: int, rng: np.random.Generator) -> tuple[float, float]:
     answer = step(part, action, rng)
-    pair = isinstance(answer, tuple) and len(answer) == 2
-    _require(pair, f"step must return (reward, alive), got {answer!r}")
+    wrong = check_step(answer)
+    _require(wrong is None, f"step {wrong}")
     reward, alive = answer
-    finite = is_number(reward) and math.isfinite(reward)
-    _require(finite, f"step must return a finite reward, got {reward!r}")
-    _require(
-        alive in (0.0, 1.0) and not isinstance(alive, bool | np.bool_),
-        f"step must return alive as 0.0 (the episode has ended) or 1.0, got {alive!r}",
-    )
     return float(reward), float(alive)
 
 
 def _observe(domain: Domain, part: Any, array: np.ndarray) -> np.ndarray:
-    """A copy of the present observation, if it is what the description says."""
-    seen, states, bounds = observation(part), domain.states, domain.bounds or ()
-    _require(
-        seen is array,
-        "observation must return the same array every time: keep one in the part, and let reset "
-        "and step write into it",
-    )
-    wanted = np.float64 if states is None else np.int64
-    _require(seen.dtype == wanted, f"observations: use {wanted.__name__}, got {seen.dtype}")
-    if states is not None:
-        _require(0 <= seen[0] < states, f"states is {states}, but the observation was {seen[0]}")
-        return seen[:1].copy()
-    many = f"bounds has {len(bounds)} components, the observation {seen.size}"
-    _require(seen.size == len(bounds), many)
-    for component, (low, high) in enumerate(bounds):
-        _require(
-            low <= seen[component] <= high,
-            f"component {component} was {seen[component]!r}, outside its bounds {low!r} to "
-            f"{high!r}",
-        )
-    return seen.copy()
+    """Return a copy of the present observation, which is checked."""
+    seen = observation(part)
+    wrong = check_observation(seen, array, domain.states or 0, domain.bounds)
+    _require(wrong is None, f"observation {wrong}")
+    _require(np.isfinite(seen).all(), f"observation must be finite, got {seen}")
+    return seen[:1].copy() if domain.states is not None else seen.copy()
 
 
 def _check_alive(domain: Domain, played: list[Episode], seed: int) -> None:
@@ -225,7 +204,7 @@ def _check_alive(domain: Domain, played: list[Episode], seed: int) -> None:
 
 
 def _check_against_mdp(domain: Domain, mdp: FiniteMDP, tally: Tally) -> int:
-    """Compare all counts with the MDP's probabilities; returns how many pairs were compared."""
+    """Compare all counts with the MDP's probabilities; return the number of pairs compared."""
     table, compared = mdp.outcomes, 0
     phases, states = table.probabilities.shape[:2]
     _require(states == domain.states, f"states is {domain.states}, but its mdp() has {states}")
@@ -248,7 +227,7 @@ def _check_against_mdp(domain: Domain, mdp: FiniteMDP, tally: Tally) -> int:
 
 
 def _check_frequencies(found: Counter[Result], expected: Counter[Result], where: str) -> None:
-    """Nothing that is ruled out may follow, and the rest about as often as it should."""
+    """Compare the frequencies of outcomes with their probabilities."""
     total = found.total()
     for result in found | expected:
         successor, reward = result

@@ -1,7 +1,7 @@
-"""A rehearsal: parts that are not the package's own run some steps as plain Python first.
+"""Dry runs: parts that are not the package's own run some steps as plain Python before compiling.
 
-A mistake in a part would end the process, or go unnoticed, once it is compiled. Here it is an
-error in one sentence, with the file and the line.
+A mistake in a part would crash the process, or go unnoticed, in compiled code. Here it is an error
+in one sentence, with file and line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.checks.contracts import Contracts, Enough, written
+from expectant.checks.contracts import Contracts, OutOfTime, source_location
 from expectant.core.config import is_all_builtin
 from expectant.core.dispatch import VERBS, Interceptor, intercept_calls
 from expectant.core.errors import PartError, is_builtin
@@ -48,17 +48,16 @@ if TYPE_CHECKING:
 
 STEPS = 40
 SECONDS = 0.25
-EPISODE = 12  # steps of an episode that is made up
+EPISODE = 12  # steps of an invented episode
 
 _SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
 
 def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -> None:
-    """Try the parts of a run for some steps, on copies; an error says what is wrong with one.
+    """Check the user's parts of a run for some steps, on copies.
 
-    Where all parts are the package's own there is nothing to try. ``loop`` is what will be
-    compiled, called as ``simulate`` is.
+    ``loop`` is the function to be compiled, called like ``simulate``.
     """
     ours = is_all_builtin(setup.domain, setup.features, setup.agent)
     if ours and all(map(is_builtin, part_types(run))):
@@ -73,44 +72,44 @@ def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -
         verb: Verb[object], implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
     ) -> Any:
         result = contracts(verb, implementation, part, args)
-        if verb is act and prefers and type(part) is agents[0]:  # as looks and evaluations do
+        if verb is act and prefers and type(part) is agents[0]:  # as probes and evaluations do
             for action in range(run.ranges.actions):
                 preference(part, args[0], action)
         return result
 
-    with _watched(watch):
+    with _check_calls(watch):
         if hasattr(run.domain, "received"):
-            _converse(run, streams, setup.domain.bounds)
+            _run_invented_episodes(run, streams, setup.domain.bounds)
         else:
             limit = min(setup.budget().step_limit, STEPS)
             advance(loop, run, Budget(STEPS, STEPS, limit), streams, new_control())
 
 
-def dry_run_probe(subject: Subject, asking: Callable[[Subject], object]) -> None:
-    """Try what will be asked of an agent, on a copy, as :func:`dry_run` tries a run."""
+def dry_run_probe(subject: Subject, probe: Callable[[Subject], object]) -> None:
+    """Check the user's parts during a probe, on a copy."""
     if all(map(is_builtin, part_types(subject))):
         return
     subject = copy.deepcopy(subject)
-    with _watched(Contracts(subject, until=time.perf_counter() + SECONDS)):
-        asking(subject)
+    with _check_calls(Contracts(subject, until=time.perf_counter() + SECONDS)):
+        probe(subject)
 
 
 @contextmanager
-def _watched(watcher: Interceptor) -> Iterator[None]:
-    """Let every call of a verb be looked at; what does not come of a mistake is no matter here."""
-    with intercept_calls(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
+def _check_calls(check: Interceptor) -> Iterator[None]:
+    """Check every call of a verb; other errors are left to the run itself."""
+    with intercept_calls(check), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             yield
-        except (Enough, ArithmeticError):
-            pass  # the run itself will say that it has diverged
+        except (OutOfTime, ArithmeticError):
+            pass
         except ValueError as error:
             if isinstance(error, PartError):
                 raise
 
 
 def check_counts(domain: Domain) -> None:
-    """An error where a domain of one's own does not say how many actions or states it has."""
+    """Check the numbers of actions and states of a user's domain."""
     if is_builtin(type(domain)):
         return
     name = type(domain).__name__
@@ -124,7 +123,7 @@ def check_counts(domain: Domain) -> None:
 
 
 def check_parts(run: Run) -> None:
-    """Errors for what can be told without running anything."""
+    """Check the parts of a run without running them."""
     for name in ("domain", "features", "agent"):
         part = getattr(run, name)
         if not hasattr(part, "_fields"):
@@ -137,7 +136,7 @@ def check_parts(run: Run) -> None:
 
 
 def _check_fields(part: Any) -> None:
-    """Every field must be something that compiled code can work on."""
+    """Check that compiled code can work on every field."""
     owner = type(part).__name__
     for name, item in zip(part._fields, part, strict=True):
         if isinstance(item, tuple) and hasattr(item, "_fields"):
@@ -150,7 +149,7 @@ def _check_fields(part: Any) -> None:
         elif not (isinstance(item, _ALLOWED) or _is_plain_tuple(item)):
             raise PartError(
                 f"{owner}: the field {name} must be an array, a number or a NamedTuple, got "
-                f"{item!r}{_instead(item)}"
+                f"{item!r}{_advice(item)}"
             )
         elif isinstance(item, int) and not -(2**63) <= item < 2**63:
             raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}")
@@ -160,7 +159,7 @@ def _is_plain_tuple(item: Any) -> bool:
     return type(item) is tuple and all(isinstance(entry, (*_ALLOWED, np.ndarray)) for entry in item)
 
 
-def _instead(item: Any) -> str:
+def _advice(item: Any) -> str:
     if isinstance(item, list):
         return ": np.array(...) makes an array of it"
     if item is None:
@@ -171,28 +170,28 @@ def _instead(item: Any) -> str:
 
 
 def _check_verbs(part_type: type) -> None:
-    """Every verb must take what it will be given, and draw from nothing else."""
+    """Check the signatures of a part's verbs, and that they draw from the rng alone."""
     for verb in VERBS:
-        found = verb.implementations.get(part_type)
-        if found is None or is_builtin(found):
+        implementation = verb.implementations.get(part_type)
+        if implementation is None or is_builtin(implementation):
             continue
-        name, where = f"{verb.__name__} of {part_type.__name__}", written(found)
-        wanted, given = inspect.signature(verb), inspect.signature(found)
+        name, where = f"{verb.__name__} of {part_type.__name__}", source_location(implementation)
+        expected, signature = inspect.signature(verb), inspect.signature(implementation)
         try:
-            given.bind(*wanted.parameters)
+            signature.bind(*expected.parameters)
         except TypeError:
             raise PartError(
-                f"{name} takes {given}, and the verb is {verb.__name__}{wanted} ({where})"
+                f"{name} takes {signature}, and the verb is {verb.__name__}{expected} ({where})"
             ) from None
-        if source := _drawn_from(found):
+        if source := _global_rng_in(implementation):
             raise PartError(
                 f"{name} draws from {source}, which no seed reaches: draw from the rng that is "
                 f"passed in ({where})"
             )
 
 
-def _drawn_from(verb: Callable[..., Any]) -> str:
-    """The name by which a verb, or a function that it calls, draws from what is global, or ""."""
+def _global_rng_in(verb: Callable[..., Any]) -> str:
+    """Return the name of a global source of random numbers that a verb uses, or ""."""
     waiting: list[Any] = [verb]
     seen = set[Any]()
     while waiting:
@@ -200,7 +199,7 @@ def _drawn_from(verb: Callable[..., Any]) -> str:
         if not isinstance(function, types.FunctionType) or function in seen or is_builtin(function):
             continue
         seen.add(function)
-        code = [(each.opname, each.argval) for each in dis.get_instructions(function)]
+        code = [(step.opname, step.argval) for step in dis.get_instructions(function)]
         for (operation, name), (_, attribute) in itertools.pairwise(code):
             value = function.__globals__.get(name) if operation == "LOAD_GLOBAL" else None
             if value is np and attribute == "random":
@@ -212,8 +211,8 @@ def _drawn_from(verb: Callable[..., Any]) -> str:
     return ""
 
 
-def _converse(run: Run, streams: Streams, bounds: Any) -> None:
-    """Let an agent answer observations and rewards that are made up."""
+def _run_invented_episodes(run: Run, streams: Streams, bounds: Any) -> None:
+    """Let an agent respond to invented observations and rewards."""
     action, situation = -1, FIRST
     for taken in range(STEPS):
         if situation in (TERMINATED, TRUNCATED):
@@ -221,15 +220,15 @@ def _converse(run: Run, streams: Streams, bounds: Any) -> None:
         elif taken > 0:
             ends = taken % EPISODE == EPISODE - 1
             situation = (TERMINATED, TRUNCATED)[taken // EPISODE % 2] if ends else GOES_ON
-        run.domain.received[...] = _made_up(run, streams.world, bounds)
+        run.domain.received[...] = _invent_observation(run, streams.world, bounds)
         reward = float(streams.world.normal())
         run, action = request_action(respond, run, action, reward, situation, streams)
         if action == OVERFLOW:
             return
 
 
-def _made_up(run: Run, rng: np.random.Generator, bounds: Any) -> Any:
-    """An observation that could be: any state, or any point within the bounds."""
+def _invent_observation(run: Run, rng: np.random.Generator, bounds: Any) -> Any:
+    """Return a random state, or a random point within the bounds."""
     if run.ranges.states > 0:
         return rng.integers(run.ranges.states)
     point = rng.normal(size=run.domain.received.size)

@@ -1,4 +1,4 @@
-"""Mistakes in parts, told in one sentence: which part, which promise, which value, when."""
+"""Errors of parts in one sentence: part, contract, value and time."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from expectant.engine.loop import (
 
 
 def index_error(run: Run, error: IndexError) -> PartError:
-    """The error for an index that plain Python, or a check of Numba's, has found."""
+    """Return the error for an index out of range, found by Python or by Numba's checks."""
     place = user_location(error)
     where = f" ({place})" if place else ""
     return PartError(f"a part indexes beyond an array: {error}, {_when(run)}{where}")
 
 
 def contract_error(run: Run, status: int) -> PartError:
-    """The error for a status with which the loop has stopped, from what is in the run's arrays."""
-    return PartError(f"{_promise(run, status)}, {_when(run)}")
+    """Return the error for a status with which the loop has stopped."""
+    return PartError(f"{_broken_contract(run, status)}, {_when(run)}")
 
 
 def _when(run: Run) -> str:
@@ -38,8 +38,7 @@ def _when(run: Run) -> str:
     return f"in run {clock[NUMBER]}, episode {clock[EPISODE]}, step {clock[STEP]}"
 
 
-def _promise(run: Run, status: int) -> str:
-    """Which promise, and what came instead."""
+def _broken_contract(run: Run, status: int) -> str:
     domain, ranges, seen = type(run.domain).__name__, run.ranges, observation(run.domain)
     component = max(unusable(seen), 0)
     return {
@@ -54,15 +53,15 @@ def _promise(run: Run, status: int) -> str:
         NO_PLACE: f"state_index of {domain} must return a state's number from 0 to "
         f"{ranges.states - 1}, or −1, got {verbs.state_index(run.domain)}",
         NO_FEATURE: f"encode of {type(run.features).__name__} must write features from 0 to "
-        f"{ranges.features - 1}, got {_no_feature(run)}",
+        f"{ranges.features - 1}, got {_invalid_feature(run)}",
     }.get(
         status,
         f"observation: component {component} must be a finite number, got {seen[component]}",
     )
 
 
-def _no_feature(run: Run) -> int | None:
-    """The first index that is no feature, in the state that was encoded last."""
+def _invalid_feature(run: Run) -> int | None:
+    """Return the first index that is no feature, in the state that was encoded last."""
     for state in (run.next_state, run.state):
         for n in range(size(state)):
             if not 0 <= index(state, n) < run.ranges.features:

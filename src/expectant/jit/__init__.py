@@ -1,1 +1,1 @@
-"""Compiling: kernels, their cache on disk, and what Numba is told."""
+"""Everything that knows Numba: compiling kernels, keeping them on disk, hashing code."""
