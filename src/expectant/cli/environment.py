@@ -40,13 +40,8 @@ def try_agents(
 
 @command("Your environment")
 def watch(
-    domain: Annotated[
-        str, typer.Option(help="A domain of `expectant list`, or a config file: FILE.toml.")
-    ] = "corridor",
-    agent: Annotated[
-        str | None,
-        typer.Option(help="Such as q_learning; by default lookahead, or a config file's first."),
-    ] = None,
+    domain: Annotated[str, typer.Option(help="A domain of `expectant list`.")] = "corridor",
+    agent: Annotated[str, typer.Option(help="An agent of `expectant list`.")] = "lookahead",
     out: Annotated[
         Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
     ] = Path("results/watch.gif"),
@@ -57,14 +52,12 @@ def watch(
 ) -> None:
     """Animate learning: values, policy and model over the states."""
     with plain_errors("report"):
-        from expectant.report.watch import find_scene
+        from expectant.report.watch import make_scene
         from expectant.report.watch import watch as animate
 
-        scene = find_scene(domain, agent)
+        scene = make_scene(domain, agent)
         if episodes is None and steps is None:
-            episodes, steps = scene.episodes, scene.steps
-        path = animate(
-            scene.domain, scene.features, scene.agent, out, episodes=episodes, steps=steps,
-            frames=frames, seed=seed, step_limit=scene.step_limit,
-        )  # fmt: skip
+            steps = sum(scene[0].phase_steps) or None
+            episodes = None if steps else 1500 if domain == "corridor" else 150
+        path = animate(*scene, out, episodes=episodes, steps=steps, frames=frames, seed=seed)
     print(path)

@@ -6,7 +6,7 @@ import html
 import re
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +34,7 @@ PAGE = """<!DOCTYPE html>
 body {{ font-family: sans-serif; }} .animation img {{ max-width: 100%; }}
 .fa {{ font-style: normal; }} pre {{ white-space: pre-wrap; }}
 .fa-flip-horizontal {{ display: inline-block; transform: scaleX(-1); }}
-{icons}</style></head><body><h1>{title}</h1>
-{player}
-<pre>{settings}</pre></body></html>
+{icons}</style></head><body>{player}<pre>{settings}</pre></body></html>
 """
 
 
@@ -109,36 +107,11 @@ def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Pat
     return write_bytes(path, content)
 
 
-class Scene(NamedTuple):
-    """A run to watch; one of ``episodes`` and ``steps`` is None."""
-
-    domain: Domain
-    features: Features
-    agent: Agent
-    episodes: int | None
-    steps: int | None
-    step_limit: int | None = None
-
-
-def find_scene(domain: str, agent: str | None = None) -> Scene:
-    """Return a domain and an agent by name, or the first trial (of an agent) of a FILE.toml."""
-    if not domain.endswith(".toml"):
-        world = Corridor(switch_every=500) if domain == "corridor" else _make(domain, Domain)
-        features: Features = Tiles(8, 8) if world.states is None else OneHot()
-        steps = sum(world.phase_steps) or None
-        episodes = None if steps else 1500 if domain == "corridor" else 150
-        return Scene(world, features, _make(agent or "lookahead", Agent), episodes, steps)
-    from expectant.experiments.config_file import read_config
-
-    trials = {
-        trial.agent_key: trial for trial in reversed(read_config(Path(domain), trust=True).trials())
-    }
-    name = list(trials)[-1] if agent is None else agent
-    if name not in trials:
-        raise ValueError(f"--agent: unknown {name!r}" + suggest_name(name, list(trials)))
-    trial = trials[name]
-    lengths = trial.episodes or None, trial.steps or None
-    return Scene(trial.domain, trial.features, trial.agent, *lengths, trial.step_limit)
+def make_scene(domain: str, agent: str) -> tuple[Domain, Features, Agent]:
+    """Return a domain, features and an agent by kind, with their defaults."""
+    world = Corridor(switch_every=500) if domain == "corridor" else _make(domain, Domain)
+    features: Features = Tiles(8, 8) if world.states is None else OneHot()
+    return world, features, _make(agent, Agent)
 
 
 def _make(name: str, base: type) -> Any:
