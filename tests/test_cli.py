@@ -163,10 +163,10 @@ def test_bad_input_exits_with_2_and_writes_nothing(arguments, message, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_is_not_a_spec(tmp_path, monkeypatch):
+def test_a_folder_is_not_a_config(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
-    assert "mine: is a folder; give a spec\n" in invoke("run", "mine").stderr
+    assert "mine: is a folder; give a config file\n" in invoke("run", "mine").stderr
     Path("mine/study.toml").write_text("")
     assert "`expectant reproduce mine` runs a study\n" in invoke("run", "mine").stderr
 

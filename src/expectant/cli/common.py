@@ -75,7 +75,6 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of all runs.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; one per core if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Import and run the modules that it names.")]
-Folder = Annotated[Path, typer.Argument(help="A folder that `reproduce` or `run` has written.")]
 
 
 @app.callback()

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from expectant.cli.common import (
-    Folder,
-    Json,
-    Out,
-    Threads,
-    Trust,
-    command,
-    plain_errors,
-    print_json,
-)
-
-if TYPE_CHECKING:
-    from expectant.analysis.panel import Panel
-    from expectant.experiments.sweep import Outcome
+from expectant.cli.common import Json, Out, Threads, Trust, command, plain_errors, print_json
 
 
 @command("Experiments")
@@ -55,10 +42,11 @@ def run(
     config with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
     with plain_errors("experiments", "report"):
-        from expectant.experiments.reproduce import write_experiment, write_sweep
+        from expectant.experiments import reproduce
         from expectant.experiments.study import find_config
         from expectant.experiments.sweep import run_file
         from expectant.experiments.trial_table import print_troubles
+        from expectant.report.terminal_tables import curve_table, print_table
 
         experiment, outcome = run_file(
             find_config(config), out, threads=threads, engine=engine, address=address, shard=shard,
@@ -68,32 +56,21 @@ def run(
             print(f"expectant: failed: {trial}: {reason}", file=sys.stderr)
         print_troubles(outcome.troubles)
         if shard is None and not experiment.is_sweep and not outcome.failed:
-            _print_experiment(outcome, write_experiment(experiment, outcome), json)
+            panels = reproduce.write_experiment(experiment, outcome)
+            times = reproduce.step_times(outcome)
+            page: Path | None = outcome.folder / "report.html"
+            data: Any = reproduce.summarise(panels, times, outcome.troubles)
         else:
-            is_complete_sweep = shard is None and experiment.is_sweep
-            _print_sweep(outcome, write_sweep(outcome.folder) if is_complete_sweep else None, json)
-    raise typer.Exit(1 if outcome.failed else 0)
-
-
-def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None:
-    from expectant.experiments.reproduce import step_times, summarise
-    from expectant.report.terminal_tables import curve_table, print_table
-
-    times = step_times(outcome)
+            is_complete = shard is None and experiment.is_sweep
+            panels, page = [], reproduce.write_sweep(outcome.folder) if is_complete else None
+            data = {**outcome.as_data(), "page": None if page is None else str(page)}
     if json:
-        print_json(summarise(panels, times, outcome.troubles))
+        print_json(data)
     else:
-        print_table(curve_table(panels, times))
-        print(f"report: {outcome.folder / 'report.html'}")
-
-
-def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
-    if json:
-        print_json({**outcome.as_data(), "page": None if page is None else str(page)})
-        return
-    print(outcome.text())
-    if page is not None:
-        print(f"report: {page}")
+        print_table(curve_table(panels, times)) if panels else print(outcome.text())
+        if page is not None:
+            print(f"report: {page}")
+    raise typer.Exit(1 if outcome.failed else 0)
 
 
 @command("Experiments")
@@ -135,7 +112,10 @@ def best(
 
 
 @command("Experiments")
-def report(folder: Folder, trust: Trust = False) -> None:
+def report(
+    folder: Annotated[Path, typer.Argument(help="A folder that `reproduce` or `run` has written.")],
+    trust: Trust = False,
+) -> None:
     """Write the figures and the page of a results folder again."""
     with plain_errors("experiments", "report"):
         from expectant.experiments.reproduce import rewrite_report
