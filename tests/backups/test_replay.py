@@ -34,11 +34,8 @@ def test_replay_keeps_the_latest_transitions_and_draws_them_evenly():
         slot = draw(replay, state, built.rng)
         seen[state.active[0]] += 1
         action, reward, alive = stored_transition(replay, slot)
-        assert (action, reward, alive) == (
-            state.state_index[0] % 2,
-            float(state.state_index[0]),
-            1.0,
-        )
+        number = state.state_index[0]
+        assert (action, reward, alive) == (number % 2, float(number), 1.0)
         load_successor(replay, slot, state)
         assert state.state_index[0] == reward + 1
     assert not seen[[0, 1, 6, 7, 8]].any()
@@ -54,9 +51,8 @@ def test_a_slot_is_as_narrow_as_states_and_actions_allow(most):
     replay = ex.backups.Replay(4).build(built.setting)
     remember(replay, built.transition(most - 1, most - 1, 0.5, most - 1))
     remember(replay, built.transition(most - 1, 0, 0.5, None))
-    assert stored_transition(replay, 0) == (most - 1, 0.5, 1.0) and stored_transition(
-        replay, 1
-    ) == (0, 0.5, 0.0)
+    assert stored_transition(replay, 0) == (most - 1, 0.5, 1.0)
+    assert stored_transition(replay, 1) == (0, 0.5, 0.0)
     assert [type(number) for number in stored_transition(replay, 0)[::2]] == [int, float]
     state = built.state(0)
     load_successor(replay, 0, state)
@@ -109,32 +105,30 @@ def test_all_that_is_stored_is_relabelled_after_wrapping_around_too():
 DRAWS = 20_000
 
 
-def ages_drawn(halflife: float, capacity: int, stored_ones: int) -> np.ndarray:
+def ages_drawn(halflife: float, capacity: int, stored: int) -> np.ndarray:
     """How often each age is drawn; the rewards number the transitions."""
     built = Built(ex.Corridor(), ex.OneHot())
-    backups, state = (
-        ex.backups.RecencyReplay(capacity, halflife).build(built.setting),
-        built.state(0),
-    )
-    for number in range(stored_ones):
+    backups = ex.backups.RecencyReplay(capacity, halflife).build(built.setting)
+    state = built.state(0)
+    for number in range(stored):
         remember(backups, built.transition(number % 9, number % 2, float(number), None))
-    ages = np.zeros(stored_ones)
+    ages = np.zeros(stored)
     for _ in range(DRAWS):
         slot = draw(backups, state, built.rng)
         _, reward, _ = stored_transition(backups, slot)
         assert state.state_index[0] == reward % 9
-        ages[stored_ones - 1 - int(reward)] += 1
+        ages[stored - 1 - int(reward)] += 1
     return ages / DRAWS
 
 
 @pytest.mark.parametrize(
-    ("halflife", "capacity", "stored_ones"),
-    [(1.0, 10, 4), (2.0, 6, 6), (2.0, 6, 15), (5.0, 4, 9), (1e12, 5, 7), (3.0, 1, 3)],
+    ("halflife", "capacity", "stored"),
+    [(1.0, 10, 4), (2.0, 6, 15), (1e12, 5, 7), (3.0, 1, 3)],
 )
-def test_weights_halve_every_halflife(halflife, capacity, stored_ones):
-    kept = min(capacity, stored_ones)
+def test_weights_halve_every_halflife(halflife, capacity, stored):
+    kept = min(capacity, stored)
     weights = 0.5 ** (np.arange(kept) / halflife)
-    ages = ages_drawn(halflife, capacity, stored_ones)
+    ages = ages_drawn(halflife, capacity, stored)
     np.testing.assert_allclose(ages[:kept], weights / weights.sum(), atol=0.012)
     assert not ages[kept:].any()  # overwritten
 

@@ -32,7 +32,7 @@ def made(backups, domain=DOMAIN):
 
 
 def drawn(b, pairs, count=1):
-    """(state, action) of so many draws."""
+    """How often each (state, action) is drawn."""
     found: Counter[tuple[int, int]] = Counter()
     state = b.state(0)
     for _ in range(count):
@@ -86,7 +86,7 @@ def test_untried_actions_of_visited_states_lead_nowhere():
     assert stored_transition(pairs, slot) == (0, 3.0, 1.0)
 
 
-def test_a_state_that_is_given_up_takes_its_pairs_along():
+def test_an_evicted_state_takes_its_pairs_along():
     b, pairs = made(ex.backups.SeenPairs(capacity=2))
     for state in (0, 1):
         for action in (0, 1):
@@ -121,11 +121,8 @@ def test_expected_errors_are_exact_in_a_world_without_chance(step):
         action = int(rng.integers(4))
         following = int(table.successors[state, action, 0])
         reward = float(table.rewards[0, state, action, 0])
-        learn(
-            b.agent,
-            b.transition(state, action, reward, None if following < 0 else following),
-            b.rng,
-        )
+        after = None if following < 0 else following
+        learn(b.agent, b.transition(state, action, reward, after), b.rng)
         first = (state, action) if first is None else first
         plan(b.agent, b.rng)
         state = int(table.start.argmax()) if following < 0 else following

@@ -31,12 +31,12 @@ def drawn(built: Built, backups: Any, draws: int) -> np.ndarray:
     return vectors
 
 
-@pytest.mark.parametrize("clusters", [1, 3, 9, 50])
+@pytest.mark.parametrize("clusters", [1, 50])
 def test_one_hot_features_give_the_empirical_distribution(clusters):
     built = Built(ex.Corridor(), ex.OneHot())
-    vectors = drawn(built, learned(built, clusters), 10_000)
+    vectors = drawn(built, learned(built, clusters), 5_000)
     expected = np.bincount(VISITS, minlength=9) / len(VISITS)
-    np.testing.assert_allclose(vectors.mean(axis=0), expected, atol=0.015)
+    np.testing.assert_allclose(vectors.mean(axis=0), expected, atol=0.025)
 
 
 def test_with_a_prototype_for_every_state_only_states_that_exist_are_drawn():
@@ -52,9 +52,9 @@ def test_with_a_prototype_for_every_state_only_states_that_exist_are_drawn():
 @pytest.mark.parametrize("clusters", [1, 3])
 def test_every_feature_is_active_as_often_as_in_experience(clusters):
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    vectors = drawn(built, learned(built, clusters), 10_000)
+    vectors = drawn(built, learned(built, clusters), 5_000)
     expected = np.mean([dense(built.state(number), 14) for number in VISITS], axis=0)
-    np.testing.assert_allclose(vectors.mean(axis=0), expected, atol=0.02)
+    np.testing.assert_allclose(vectors.mean(axis=0), expected, atol=0.03)
     assert (vectors.sum(axis=1) == 5).all()  # five features are active at once
     assert vectors.max() == 1.0  # none of them twice
 
@@ -75,19 +75,7 @@ def test_values_are_the_means_of_what_was_active_and_zeros_stay_off():
     nearest = np.abs(vectors[:, None] - known).max(axis=2).min(axis=1)
     assert nearest.max() < 1e-12
     np.testing.assert_allclose(
-        drawn(built, learned(built, 1), 10_000).mean(axis=0),
+        drawn(built, learned(built, 1), 5_000).mean(axis=0),
         np.mean([dense(built.state(number), 7) for number in VISITS], axis=0),
-        atol=0.02,
+        atol=0.03,
     )
-
-
-@pytest.mark.parametrize(("apart", "uses"), [(3.0e-5, [2, 0]), (3.4e-5, [1, 1])])
-def test_states_that_hardly_differ_are_the_same(apart, uses):
-    """Up to a squared distance of a billionth of their length."""
-    built = Built(ex.Corridor(), Values())
-    backups: Any = ex.backups.StateSampler(2).build(built.setting)
-    for first in (1.0, 1.0 + apart):
-        state = built.state(0)
-        state.active[:], state.values[:] = (0, 1, 2), (first, 0.0, 0.0)
-        remember(backups, built.transition(0, 0, 0.0, 1)._replace(state=state))
-    assert backups.uses.tolist() == uses

@@ -92,15 +92,9 @@ EVERYTHING = History(Traces(Tiles(4, 3, hash_size=40, bias=True), 0.7), 3, actio
 @pytest.mark.parametrize("features", [EVERYTHING, Fourier(2)], ids=["tiles", "fourier"])
 def test_a_run_stops_at_an_observation_that_is_not_finite(features):
     message = "observation: component 1 must be a finite number, got nan, in run 0, episode 0"
+    agent = ex.QLearning.paper(0.05)
     with pytest.raises(ValueError, match=message):
-        ex.run(
-            Plane(breaks_at=3),
-            features,
-            ex.QLearning.paper(0.05),
-            episodes=5,
-            runs=1,
-            compiled=False,
-        )
+        ex.run(Plane(breaks_at=3), features, agent, episodes=5, runs=1, compiled=False)
 
 
 class Unbounded(Troubled):

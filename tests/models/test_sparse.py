@@ -79,24 +79,6 @@ def test_entries_come_in_when_their_error_exceeds_the_threshold():
     assert not model.columns.headers[1].any() and not model.rewards[1].any()
 
 
-def test_small_errors_of_entries_that_are_there_count_and_others_do_not():
-    built = Built(ex.Corridor(cells=3), Values())
-    strict, free = (
-        ex.models.SparseExpectation(per_feature(0.5), threshold=threshold).build(built.setting)
-        for threshold in (0.4, 0.0)
-    )
-    step = built.transition(0, 1, 0.0, 1)
-    successor = dense(step.next_state, 7)
-    for model in (strict, free):
-        for _ in range(3):
-            fit(model, step)
-    for j in range(7):
-        kept = entries(strict, 1, j)
-        assert set(kept) <= set(np.flatnonzero(abs(successor) > 0.4).tolist())
-        assert kept.items() <= entries(free, 1, j).items()  # errors of others do not mix
-    assert any(abs(successor) > 0.4) and any((abs(successor) > 0) & (abs(successor) <= 0.4))
-
-
 def test_the_smallest_entry_makes_room_for_the_largest_error():
     """Column 1 of capacity 2, worked by hand: step 0.5, features of their own."""
     built = Built(ex.Corridor(cells=5), ex.OneHot())
@@ -214,9 +196,6 @@ def test_the_trace_of_an_entry_goes_and_comes_with_it():
 # agents by the kind of their model, which takes a step size
 AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
     "lookahead": lambda model: ex.Lookahead.paper(0.05, model=model(ALPHA)),
-    "by planning only": lambda model: ex.agents.PlanningOnly(
-        ex.Lookahead.paper(0.05, model=model(ALPHA))
-    ),
     "prioritized": lambda model: ex.Lookahead.paper(
         0.05, model=model(ALPHA), backups="prioritized"
     ),
@@ -230,18 +209,11 @@ AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
     "cached values": lambda model: ex.CachedValues.paper(
         0.05, 0.05, model=model(ALPHA), backups="seen"
     ),
-    "cached policy": lambda model: ex.CachedPolicy.paper(
-        0.05, 0.05, model=model(ALPHA), backups="recency"
-    ),
     "q": lambda model: ex.QPlanning.paper(
         0.05,
         model=model(ALPHA),
         backups="trajectory",
         interpretation=ex.Interpretation(stored_action=True),
-    ),
-    "bounded": lambda model: ex.Lookahead(0.05, model=model(0.1), planning_update="levi"),
-    "gradient": lambda model: ex.Lookahead.paper(
-        0.05, model=model(ALPHA), planning_update="gradient"
     ),
     "gtd2": lambda model: ex.Lookahead.paper(
         0.05, model=model(ALPHA), planning_update=ex.agents.GTD2(ALPHA)
@@ -252,15 +224,11 @@ AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
     "rollout": lambda model: ex.Lookahead.paper(
         0.05, model=model(ALPHA), backups=ex.backups.Rollout(3)
     ),
-    "long rollout": lambda model: ex.Lookahead.paper(
-        0.05, model=model(ALPHA), planning_steps=2, backups=ex.backups.Rollout(8)
-    ),
     "bonus": lambda model: ex.Lookahead.paper(
         0.05, model=ex.models.ExplorationBonus(model(ALPHA), 0.1)
     ),
-    "centred": lambda model: ex.Lookahead.paper(0.05, model=model(ALPHA), centering=0.1),
 }
-for _name in ("all", "current", "sampler", "features", "pwma", "mg"):
+for _name in ("all", "features", "pwma", "mg"):
     AGENTS[_name] = partial(
         lambda backups, model: ex.Lookahead.paper(0.05, model=model(ALPHA), backups=backups), _name
     )

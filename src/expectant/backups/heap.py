@@ -79,6 +79,14 @@ def set_priority(heap, item, priority, threshold):
         sift_down(heap, positions[item])
 
 
+@function
+def pop(heap, threshold):
+    """Remove the item with the highest priority."""
+    item = heap.order[0]
+    set_priority(heap, item, 0.0, threshold)
+    return item
+
+
 def empty_heap(size: int) -> HeapPart:
     """Allocate a heap without items; all priorities are zero."""
     positions = full(size, ABSENT, np.int64)

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.heap import HeapPart, empty_heap, set_priority
+from expectant.backups.heap import HeapPart, empty_heap, pop, set_priority
 from expectant.backups.state_action_pairs import (
     PairsPart,
     draw_pair,
@@ -176,11 +176,7 @@ def _(sweeping, transition):
 @draw.register(SweepingPart)
 def _(sweeping, state, rng):
     heap, seen = sweeping.heap, sweeping.seen
-    if heap.length[0] > 0:
-        row = heap.order[0]
-        set_priority(heap, row, 0.0, sweeping.threshold)
-    else:
-        row = draw_row(seen, rng)
+    row = pop(heap, sweeping.threshold) if heap.length[0] > 0 else draw_row(seen, rng)
     sweeping.drawn[0] = row
     load(seen.distinct.vectors, row, state)
     return -1

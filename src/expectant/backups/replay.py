@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import tree
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter, smallest_int_type
 from expectant.core.memory import zeros
@@ -109,19 +110,14 @@ def _(replay):
 @grow.register(ReplayPart)
 def _(replay):
     """Double the capacity of an unlimited replay, which has not wrapped around."""
-    return replay._replace(
-        states=replay.states._make(map(_double, replay.states)),
-        next_states=replay.next_states._make(map(_double, replay.next_states)),
-        actions=_double(replay.actions),
-        rewards=_double(replay.rewards),
-        alive=_double(replay.alive),
-        outcomes=_double(replay.outcomes),
-        counters=np.full(2, replay.counters[COUNT]),
-    )
+    doubled = tree.map_leaves(_double, replay)
+    return doubled._replace(counters=np.full(2, replay.counters[COUNT]))
 
 
-def _double(array: np.ndarray) -> np.ndarray:
-    return np.concatenate([array, np.zeros_like(array)])
+def _double(leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    return np.concatenate([leaf, np.zeros_like(leaf)])
 
 
 class Replay(Backups):

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.heap import HeapPart, empty_heap, set_priority
+from expectant.backups.heap import HeapPart, empty_heap, pop, set_priority
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.rules import at_least
@@ -68,14 +68,6 @@ def write_feature(state, feature):
 def raise_priority(heap, feature, priority, threshold):
     if priority > heap.priorities[feature]:
         set_priority(heap, feature, priority, threshold)
-
-
-@function
-def pop(heap, threshold):
-    """Remove the feature with the highest priority from the heap."""
-    feature = heap.order[0]
-    set_priority(heap, feature, 0.0, threshold)
-    return feature
 
 
 @remember.register(SingleFeaturesPart)

@@ -60,20 +60,9 @@ class ExplorationBonusPart(NamedTuple):
     kappa: float
 
 
-delegate(
-    ExplorationBonusPart,
-    "model",
-    fit,
-    add_expected,
-    expected_next_state,
-    sample_next,
-    on_value_update,
-    next_predecessor,
-    predecessor,
-    begin,
-    on_truncation,
-    unwrapped,
-)
+PREDICTION = (add_expected, expected_next_state, sample_next, next_predecessor, predecessor)
+delegate(ExplorationBonusPart, "model", *PREDICTION)
+delegate(ExplorationBonusPart, "model", fit, begin, on_truncation, on_value_update, unwrapped)
 
 
 @function
