@@ -9,17 +9,18 @@ import pytest
 from building import Built
 
 import expectant as ex
+from expectant.core.updates import entropy_of, policy_gradient, softmax
 from expectant.core.verbs import act, learn, outcome, plan, preference, relabel, reset, step
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 
 
-def built(agent):
+def build(agent):
     return Built(DOMAIN, ex.OneHot(), agent)
 
 
 def test_q_learning():
-    b = built(ex.QLearning.paper(0.5, discount=0.5))
+    b = build(ex.QLearning.paper(0.5, discount=0.5))
     assert learn(b.agent, b.transition(1, 1, 20.0, None), b.rng) == 20.0
     learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
     # q(1, right) = 10; q(0, right) = 0.5 (−1 + 0.5 · 10)
@@ -29,17 +30,17 @@ def test_q_learning():
 
 
 def test_doubled_gradients_are_twice_the_step():
-    once = built(
+    once = build(
         ex.Lookahead.paper(
             0.2, 0.1, planning_steps=0, interpretation=ex.Interpretation(doubled_gradients=True)
         )
     )
-    twice = built(ex.Lookahead.paper(0.4, 0.2, planning_steps=0))
+    twice = build(ex.Lookahead.paper(0.4, 0.2, planning_steps=0))
     for b in (once, twice):
         learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
     np.testing.assert_array_equal(once.agent.weights, twice.agent.weights)
     np.testing.assert_array_equal(once.agent.planner.model.rows, twice.agent.planner.model.rows)
-    policy = built(
+    policy = build(
         ex.CachedPolicy.paper(0.1, 0.1, interpretation=ex.Interpretation(doubled_gradients=True))
     ).agent
     # what the policy follows is no gradient of a square
@@ -47,7 +48,7 @@ def test_doubled_gradients_are_twice_the_step():
 
 
 def test_q_planning_with_the_true_model():
-    b = built(
+    b = build(
         ex.QPlanning.paper(
             0.5,
             model="true",
@@ -62,7 +63,7 @@ def test_q_planning_with_the_true_model():
 
 
 def test_q_planning_with_a_learned_expectation_model():
-    b = built(
+    b = build(
         ex.QPlanning.paper(
             0.5, 0.5, planning_steps=1, interpretation=ex.Interpretation(stored_action=True)
         )
@@ -75,7 +76,7 @@ def test_q_planning_with_a_learned_expectation_model():
 
 
 def test_algorithm_1():
-    b = built(ex.Lookahead.paper(0.5, 0.5, planning_steps=1, discount=0.5))
+    b = build(ex.Lookahead.paper(0.5, 0.5, planning_steps=1, discount=0.5))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     # TD: w(1) = 10. Model: r(1, right) = 10, s̄ = 0
     assert b.agent.weights[:2].tolist() == [0.0, 10.0]
@@ -90,7 +91,7 @@ def test_algorithm_1():
 
 
 def test_algorithm_1_with_the_stored_termination_flag():
-    b = built(
+    b = build(
         ex.Lookahead.paper(
             0.5, 0.5, planning_steps=1, interpretation=ex.Interpretation(stored_termination=True)
         )
@@ -104,7 +105,7 @@ def test_algorithm_1_with_the_stored_termination_flag():
 
 
 def test_algorithm_2():
-    b = built(ex.CachedValues.paper(0.5, 0.25, 0.5, planning_steps=1, discount=0.5))
+    b = build(ex.CachedValues.paper(0.5, 0.25, 0.5, planning_steps=1, discount=0.5))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert b.agent.weights[1] == 10.0
     assert b.agent.action_weights[1, 1] == 0.25 * 20.0
@@ -117,7 +118,7 @@ def test_algorithm_2():
 
 
 def test_algorithm_2_with_the_printed_delta():
-    b = built(
+    b = build(
         ex.CachedValues.paper(
             0.5, 0.25, 0.5, planning_steps=0, interpretation=ex.Interpretation(printed_delta=True)
         )
@@ -128,7 +129,7 @@ def test_algorithm_2_with_the_printed_delta():
 
 
 def test_algorithm_3():
-    b = built(ex.CachedPolicy.paper(0.5, 0.1, 0.5, planning_steps=0))
+    b = build(ex.CachedPolicy.paper(0.5, 0.1, 0.5, planning_steps=0))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     # δ = 20, π uniform: θ += 0.1 · 20 · (1[b = a] − 0.5)
     assert b.agent.weights[1] == 10.0
@@ -138,7 +139,7 @@ def test_algorithm_3():
 
 
 def test_algorithm_3_plans_along_the_error_of_a_sampled_action():
-    b = built(ex.CachedPolicy.paper(0.5, 0.1, 1.0, planning_steps=1))
+    b = build(ex.CachedPolicy.paper(0.5, 0.1, 1.0, planning_steps=1))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)  # r(1, right) = 20, r(1, left) = 0
     policy = b.agent.policy[:, 1].copy()
     probability = 1 / (1 + math.exp(-2.0))
@@ -150,9 +151,7 @@ def test_algorithm_3_plans_along_the_error_of_a_sampled_action():
 
 
 def test_entropy_bonus_is_the_gradient_of_the_entropy():
-    from expectant.core.updates import entropy_of, policy_gradient, softmax
-
-    b = built(ex.CachedPolicy.paper(0.5, 0.1))
+    b = build(ex.CachedPolicy.paper(0.5, 0.1))
     policy, state, probabilities = np.zeros((3, 8)), b.state(0), np.zeros(3)
     policy[:, 0] = [0.3, -0.2, 1.0]
 
@@ -173,21 +172,9 @@ def test_entropy_bonus_is_the_gradient_of_the_entropy():
 
 
 def test_actions_of_no_probability_have_no_part_in_the_entropy():
-    from expectant.core.updates import policy_gradient
-
-    state, policy = built(ex.CachedPolicy.paper(0.5, 0.1)).state(0), np.zeros((3, 8))
+    state, policy = build(ex.CachedPolicy.paper(0.5, 0.1)).state(0), np.zeros((3, 8))
     policy_gradient(policy, state, 0, 0.0, 0.5, np.array([1.0, 0.0, 0.0]), 1.0)
     assert not policy.any()
-
-
-def test_the_errors_of_learning_fitting_and_replayed_fitting_add_up():
-    b = built(
-        ex.Lookahead.paper(
-            0.5, 0.5, planning_steps=0, interpretation=ex.Interpretation(replayed_fits=1)
-        )
-    )
-    # δ = −1; r and s̄ are wrong by 1 each, then by a half: 0.5 and 0.5²
-    assert learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng) == 1.0 + (1.0 + 1.0) + (0.5 + 0.25)
 
 
 @pytest.mark.parametrize(("agent", "learning", "planning"), [
@@ -197,9 +184,9 @@ def test_the_errors_of_learning_fitting_and_replayed_fitting_add_up():
     (ex.CachedValues.paper(0.5, 0.25, 0.5, planning_steps=1), 1.0 + 1.0 + 2.0, 0.5 + 0.0 + 0.25),
     (ex.CachedPolicy.paper(0.5, 0.1, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
 ], ids=repr)  # fmt: skip
-def test_every_agent_tells_of_all_its_errors(agent, learning, planning):
+def test_every_agent_returns_the_sum_of_its_errors(agent, learning, planning):
     """δ = −1, the model is wrong by 1 and 1; then w(0) = −1/2 moves towards 0, q(0, 1) to −1/2."""
-    b = built(agent)
+    b = build(agent)
     assert learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng) == learning
     assert plan(b.agent, b.rng) == planning
 
@@ -222,7 +209,7 @@ def test_stored_rewards_are_relabelled_only_if_asked_for(relabelled, reward):
 
 
 def test_replayed_fits_repeat_the_stored_transition():
-    once = built(
+    once = build(
         ex.Lookahead.paper(
             0.0, 0.5, planning_steps=0, interpretation=ex.Interpretation(replayed_fits=2)
         )
@@ -232,7 +219,7 @@ def test_replayed_fits_repeat_the_stored_transition():
     assert once.agent.planner.model.rows[1, 0, 1] == 1 - 0.5**3
 
 
-# ------------------------------------------------------------------- readings of the algorithms
+# ------------------------------------------------------------ interpretations of the algorithms
 
 
 class Zeros:
@@ -244,7 +231,7 @@ class Zeros:
 
 def after_a_self_loop(agent):
     """r(1, left) = −1 and s̄(1, left) = 1 are known, then w(1) = 8 and the state is backed up."""
-    b = built(agent)
+    b = build(agent)
     learn(b.agent, b.transition(1, 0, -1.0, 1), b.rng)
     b.agent.weights[1] = 8.0
     return b
@@ -287,20 +274,3 @@ def test_which_target_a_planned_policy_step_has(old, error):
     plan(b.agent, Zeros())  # the state, and then the action to the left
     assert b.agent.weights[1] == 5.5
     assert b.agent.policy[:, 1] == pytest.approx([0.1 * error * 0.5, -0.1 * error * 0.5])
-
-
-@pytest.mark.parametrize(
-    "agent",
-    [
-        ex.agents.PlanningOnly(ex.Lookahead.paper(0.5, 0.5)),
-        ex.agents.PlanningOnly(ex.CachedValues.paper(0.5, 0.5, 0.5)),
-        ex.agents.PlanningOnly(ex.CachedPolicy.paper(0.5, 0.5, 0.5)),
-    ],
-    ids=lambda agent: agent.kind,
-)
-def test_without_direct_learning_errors_count_and_values_stay(agent):
-    built = Built(ex.Corridor(), ex.OneHot(), agent)
-    built.agent.weights[3] = 4.0
-    # |10 − 4| of the values, and |10 − 0| of the model, which predicts nothing after the end
-    assert learn(built.agent, built.transition(3, 1, 10.0, None), built.rng) == 6.0 + 10.0
-    assert built.agent.weights[3] == 4.0

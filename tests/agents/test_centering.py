@@ -20,13 +20,13 @@ STEPS: dict[Any, tuple[float, ...]] = {
 }
 
 
-def built(kind: Any, **options: Any) -> Built:
+def build(kind: Any, **options: Any) -> Built:
     return Built(DOMAIN, ex.OneHot(), kind.paper(*STEPS[kind], **options))
 
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_a_real_error_moves_the_mean_reward_worked_by_hand(kind):
-    b = built(kind, centering=0.25)
+    b = build(kind, centering=0.25)
     learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
     # δ = 4: the value is 0.5 · 4, R̄ = 0.25 · 0.5 · 4
     values = b.agent.weights if b.agent.weights.ndim == 1 else b.agent.weights[1]
@@ -51,7 +51,7 @@ def test_the_mean_reward_moves_by_steps_that_adapt_as_well(kind):
 
 
 def test_a_planned_error_moves_it_too():
-    b = built(ex.Lookahead, centering=0.25, planning_steps=1)
+    b = build(ex.Lookahead, centering=0.25, planning_steps=1)
     learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)  # w(0) = 2, R̄ = 0.5, r(0, right) = 2
     b.agent.planner.model.rewards[1, 0] = 8.0
     plan(b.agent, b.rng)  # δ = 8 − 0.5 − 2
@@ -60,7 +60,7 @@ def test_a_planned_error_moves_it_too():
 
 
 def test_caches_are_centred_as_values_are():
-    b = built(ex.CachedValues, centering=0.25, planning_steps=1)
+    b = build(ex.CachedValues, centering=0.25, planning_steps=1)
     learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
     assert b.agent.action_weights[1, 0] == 0.25 * 4.0  # the R̄ of this step was 0
     plan(b.agent, b.rng)  # r(0, right) = 2: δ = 2 − 0.5 − 2, R̄ = 0.5 − 0.0625
@@ -73,7 +73,7 @@ def test_caches_are_centred_as_values_are():
 
 @pytest.mark.parametrize("update", [ex.agents.Gradient, ex.agents.GTD2])
 def test_gradient_planning_is_centred(update):
-    b = built(
+    b = build(
         ex.Lookahead, centering=0.25, planning_steps=1, planning_update=update(per_feature(0.5))
     )
     learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)

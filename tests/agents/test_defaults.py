@@ -124,38 +124,17 @@ def test_the_papers_agents_are_written_out():
         planning_update="levi",
         backups=ex.backups.Replay(50, model_fits=0),
     )
-    assert ex.CachedPolicy.paper(0.1, 0.2) == ex.CachedPolicy(
-        alpha(0.1),
-        alpha(0.2),
-        alpha(0.1),
-        discount=1.0,
-        planning_update="levi",
-        backups=ex.backups.Replay(1000, model_fits=0),
-    )
 
 
 IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
     ({"kind": "q_learning"}, ex.QLearning()),
-    ({"kind": "q_learning", "action_step": 0.2}, ex.QLearning(0.2)),
     (
         {"kind": "q_learning", "preset": "paper", "action_step": 0.2, "step_unit": "total"},
         ex.QLearning.paper(0.2, step_unit="total"),
     ),
     (
-        {"kind": "q_planning", "preset": "paper", "action_step": 0.2, "model": "true"},
-        ex.QPlanning.paper(0.2, model="true"),
-    ),
-    (
         {"kind": "lookahead", "backups": {"kind": "replay", "capacity": 9, "model_fits": 1}},
         ex.Lookahead(backups=ex.backups.Replay(9, model_fits=1)),
-    ),
-    (
-        {"kind": "lookahead", "value_step": {"kind": "fixed", "step": 0.1, "per": "feature"}},
-        ex.Lookahead(ex.step_sizes.Fixed(0.1, per="feature")),
-    ),
-    (
-        {"kind": "lookahead", "preset": "paper", "value_step": 0.1, "replay_capacity": 7},
-        ex.Lookahead.paper(0.1, replay_capacity=7),
     ),
     (
         {"kind": "lookahead", "preset": "paper", "value_step": 0.1, "replay_capacity": "none"},
@@ -188,13 +167,6 @@ IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
     (
         {"kind": "freeze_after", "steps": 9, "agent": {"kind": "lookahead", "planning_steps": 2}},
         ex.agents.FreezeAfter(ex.Lookahead(planning_steps=2), 9),
-    ),
-    (
-        {
-            "kind": "planning_only",
-            "agent": {"kind": "lookahead", "preset": "paper", "value_step": 0.1},
-        },
-        ex.agents.PlanningOnly(ex.Lookahead.paper(0.1)),
     ),
 ]
 

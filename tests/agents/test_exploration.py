@@ -1,4 +1,4 @@
-"""What was never tried is worth the initial value, and what was not tried for long a bonus."""
+"""Exploration: initial values of untried actions, and the bonus of Dyna-Q+."""
 
 from __future__ import annotations
 
@@ -10,35 +10,33 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
-    add_expected,
     backed_up_action_value,
     backed_up_value,
     fit,
     learn,
-    on_transition,
     preference,
-    sample_next,
 )
 
 DOMAIN = ex.Corridor(cells=3, slip=0.0)
 LEARNED = ["expectation", "sparse", "episodic", "network", "distribution", "sample"]
 
 
-def built(model: Any = "expectation", features: Any = None, **options: Any) -> Built:
+def build(model: Any = "expectation", features: Any = None, **options: Any) -> Built:
     agent = ex.Lookahead.paper(0.1, model=model, **options)
     return Built(DOMAIN, features or ex.OneHot(), agent)
 
 
-def curious(kappa: float, features: Any = None, **options: Any) -> Built:
+def build_with_bonus(kappa: float, features: Any = None, **options: Any) -> Built:
     model = ex.models.ExplorationBonus(ex.models.LinearExpectation(per_feature(0.1)), kappa)
-    return built(model, features, **options)
+    return build(model, features, **options)
 
 
 @pytest.mark.parametrize("model", LEARNED)
 @pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(6, 2)], ids=["one", "two"])
 def test_an_action_that_was_never_tried_promises_the_initial_value(model, features):
-    b = built(model, features, initial_value=6.0, discount=0.9)
+    b = build(model, features, initial_value=6.0, discount=0.9)
     for action in (0, 1):
         assert preference(b.agent, b.state(0), action) == pytest.approx(6.0)
         assert backed_up_action_value(
@@ -51,7 +49,7 @@ def test_an_action_that_was_never_tried_promises_the_initial_value(model, featur
 
 
 def test_the_bonus_of_single_states_is_that_of_dyna_q_plus():
-    b = curious(0.5)
+    b = build_with_bonus(0.5)
     model = b.agent.planner.model
     for _ in range(3):
         learn(b.agent, b.transition(0, 1, 0.0, 0), b.rng)
@@ -64,7 +62,7 @@ def test_the_bonus_of_single_states_is_that_of_dyna_q_plus():
 
 
 def test_the_bonus_of_shared_features_is_their_mean():
-    b = curious(2.0, ex.RandomBinary(6, 2))
+    b = build_with_bonus(2.0, ex.RandomBinary(6, 2))
     model, state = b.agent.planner.model, b.state(0)
     model.clock[0] = 25
     model.tried[1, state.active[0]], model.tried[1, state.active[1]] = 16, 9
@@ -72,26 +70,11 @@ def test_the_bonus_of_shared_features_is_their_mean():
 
 
 def test_fits_of_replayed_transitions_are_no_tries():
-    b = curious(1.0, interpretation=ex.Interpretation(replayed_fits=3))
+    b = build_with_bonus(1.0, interpretation=ex.Interpretation(replayed_fits=3))
     learn(b.agent, b.transition(0, 1, 0.0, 1), b.rng)
     assert b.agent.planner.model.clock[0] == 1
     fit(b.agent.planner.model, b.transition(1, 1, 0.0, 1))
     assert b.agent.planner.model.tried[1].tolist()[:2] == [1, 0]
-
-
-def test_the_rest_is_the_models_own():
-    b = curious(1.0, planning_update="gradient", backups=ex.backups.Rollout(2))
-    outer = b.agent.planner.model
-    on_transition(outer, b.transition(0, 1, 1.0, 1))
-    fit(outer, b.transition(0, 1, 1.0, 1))
-    added, own = np.zeros(8), np.zeros(8)
-    add_expected(outer, b.state(0), 1, added, 3.0)
-    add_expected(outer.model, b.state(0), 1, own, 3.0)
-    assert added.tolist() == own.tolist() and added[1] == pytest.approx(0.3)
-    led_to = b.agent.planner.rollout.state
-    assert sample_next(outer, b.state(0), 1, led_to) == 1.0 and led_to.values[1] == pytest.approx(
-        0.1
-    )
 
 
 def test_a_bonus_has_bad_actions_tried_again_and_again():
@@ -107,3 +90,27 @@ def test_a_bonus_has_bad_actions_tried_again_and_again():
         tried[bonus] = np.flatnonzero(result.returns[0] == 0.0)
     assert len(tried[0.0]) <= 1
     assert set(np.diff(tried[0.24])) == {19}
+
+
+@pytest.mark.parametrize("agent", [
+    ex.QLearning.paper(0.1, initial_value=6.0),
+    ex.QPlanning.paper(0.1, initial_value=6.0),
+    ex.Lookahead.paper(0.1, initial_value=6.0),
+    ex.Lookahead.paper(0.1, initial_value=6.0, model="cached_lookahead"),
+    ex.CachedValues.paper(0.1, 0.1, initial_value=6.0),
+    ex.CachedPolicy.paper(0.1, 0.1, initial_value=6.0),
+], ids=repr)  # fmt: skip
+def test_everything_is_worth_the_initial_value_at_first(agent):
+    for features in (ex.OneHot(), ex.RandomBinary(40, 10)):
+        world = Built(ex.Corridor(), features, agent)
+        tables = [world.agent.weights, getattr(world.agent, "action_weights", world.agent.weights)]
+        for row in np.concatenate([table.reshape(-1, table.shape[-1]) for table in tables]):
+            for number in range(9):
+                assert dot(world.state(number), row) == pytest.approx(6.0)
+
+
+def test_a_bias_unit_alone_holds_the_initial_value():
+    tiles = ex.Tiles(4, 4, bounds=[(0, 8)], bias=True)
+    weights = Built(ex.Corridor(), tiles, ex.Lookahead.paper(0.1, initial_value=6.0)).agent.weights
+    assert weights[tiles.shape(ex.Corridor()).bias] == 6.0
+    assert np.count_nonzero(weights) == 1

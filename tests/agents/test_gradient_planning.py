@@ -21,7 +21,7 @@ FORMS = {"gradient": ex.agents.Gradient, "gtd2": ex.agents.GTD2}
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 
 
-def planned(
+def build(
     form: str, correction_step: Any = 0.01, agent: Any = ex.Lookahead, **options: Any
 ) -> Built:
     steps: dict[Any, tuple[float, ...]] = {
@@ -41,7 +41,7 @@ def loop_of_two(b: Built) -> None:
     model.rows[:, 0, 0] = 2.0
 
 
-def once(b: Built, discount: float) -> float:
+def plan_once(b: Built, discount: float) -> float:
     agent, planner, before = b.agent, b.agent.planner, b.agent.weights[0]
     error, moved = improve(
         agent.update, planner.model, 2, agent.weights, b.state(0), discount, agent.value_step, 0.0
@@ -51,44 +51,44 @@ def once(b: Built, discount: float) -> float:
 
 
 def test_the_corrected_form_by_hand():
-    b = planned("gradient", correction_step=0.25)
+    b = build("gradient", correction_step=0.25)
     loop_of_two(b)
     # δ = 1 + 0.5 · 2 · 0 − 0 = 1, h = 0: w = 0.5 · 1; h = 0.25 (1 − 0)
-    assert once(b, 0.5) == 1.0
+    assert plan_once(b, 0.5) == 1.0
     assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.5, 0.25)
     # δ = 1 + 0.5 − 0.5 = 1: w = 0.5 + 0.5 (1 − 0.5 · 0.25 · 2); h = 0.25 + 0.25 (1 − 0.25)
-    assert once(b, 0.5) == 1.0
+    assert plan_once(b, 0.5) == 1.0
     assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.875, 0.4375)
 
 
 def test_gtd2_by_hand():
-    b = planned("gtd2", correction_step=0.25)
+    b = build("gtd2", correction_step=0.25)
     loop_of_two(b)
-    assert once(b, 0.25) == 1.0  # h = 0: w stays
+    assert plan_once(b, 0.25) == 1.0  # h = 0: w stays
     assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.0, 0.25)
     # w = 0.5 · 0.25 (1 − 0.25 · 2), h = 0.25 + 0.25 (1 − 0.25)
-    assert once(b, 0.25) == 1.0
+    assert plan_once(b, 0.25) == 1.0
     assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.0625, 0.4375)
 
 
 def test_the_next_state_is_that_of_the_best_action():
-    b = planned("gradient", correction_step=0.0)
+    b = build("gradient", correction_step=0.0)
     b.agent.update.helper[0] = 1.0
     model = b.agent.planner.model
     model.rewards[1, 0], model.rows[0, 0, 1], model.rows[1, 0, 0] = 3.0, 100.0, 1.0
-    once(b, 1.0)  # δ = 3, s̄(0, right) = s(0): w(0) = 0.5 (3 − 1), w(1) = 0
+    plan_once(b, 1.0)  # δ = 3, s̄(0, right) = s(0): w(0) = 0.5 (3 − 1), w(1) = 0
     assert b.agent.weights[:2].tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_runs_away_under_levi_ends_at_the_solution(form):
     """δ = 1 + 0.9 · 2 w − w grows with w: LEVI doubles its error for ever, w = −1.25 solves it."""
-    b, levi = planned(form, correction_step=0.5), planned("levi")
+    b, levi = build(form, correction_step=0.5), build("levi")
     b.agent = b.agent._replace(value_step=0.05)
     for built in (b, levi):
         loop_of_two(built)
         for _ in range(2_000 if built is b else 100):
-            once(built, 0.9)
+            plan_once(built, 0.9)
     assert b.agent.weights[0] == pytest.approx(-1.25, abs=1e-9)
     assert b.agent.update.helper[0] == pytest.approx(0.0, abs=1e-9)
     assert levi.agent.weights[0] > 1e10
@@ -128,9 +128,9 @@ def test_it_ends_where_the_projected_error_of_the_model_is_zero(seed, discount, 
         return
     solution = np.zeros(8)
     solution[:4] = np.linalg.solve(a, c)
-    update = planned(form, correction_step=0.1).agent.update._replace(helper=np.zeros(8))
+    update = build(form, correction_step=0.1).agent.update._replace(helper=np.zeros(8))
     moved, helped, by_levi = np.zeros(8), np.zeros(8), np.zeros(8)
-    levi = planned("levi").agent.update
+    levi = build("levi").agent.update
     for state in problem.states:
         weights, helper = solution.copy(), np.zeros(8)
         improve(
@@ -149,7 +149,7 @@ def test_it_ends_where_the_projected_error_of_the_model_is_zero(seed, discount, 
 
 @pytest.mark.parametrize("agent", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy])
 def test_without_a_correction_step_it_is_levi_to_the_bit(agent):
-    gradient, levi = (planned(form, 0.0, agent, planning_steps=20) for form in ("gradient", "levi"))
+    gradient, levi = (build(form, 0.0, agent, planning_steps=20) for form in ("gradient", "levi"))
     for b in (gradient, levi):
         for _ in range(5):
             learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
@@ -169,7 +169,7 @@ def outcome(form: str, step: Any, seed: int, discount: float, known: float) -> t
     weights, helper = np.append(rng.normal(size=4), np.zeros(4)), np.zeros(8)
     before = error_of(model, state, 0, weights, discount)
     helper[:4] = known * before * state.values / (state.values @ state.values)
-    update = planned(form).agent.update._replace(helper=helper, bounded=True)
+    update = build(form).agent.update._replace(helper=helper, bounded=True)
     improve(update, model, 1, weights, state, discount, step, 0.0)
     return before, error_of(model, state, 0, weights, discount), known * before
 
@@ -181,7 +181,7 @@ def outcome(form: str, step: Any, seed: int, discount: float, known: float) -> t
 )  # fmt: skip
 def test_no_bounded_update_overshoots(form, seed, discount, known, size, kind):
     """Where h is at the error, the error shrinks; elsewhere it moves by the larger of the two."""
-    context = planned("levi").setting
+    context = build("levi").setting
     described = {
         "bounded": ex.step_sizes.Fixed(size, per="feature"),
         "autostep": ex.step_sizes.Autostep(size, 0.1, per="feature"),
@@ -208,7 +208,7 @@ def test_bounded_updates_of_one_state_do_not_run_away(form, sparse):
             append_entry(part.columns, action, 0, 0, 3.0)
     else:
         part.rows[:, 0, 0] = 3.0
-    errors = [abs(once(b, 0.9)) for _ in range(200)]
+    errors = [abs(plan_once(b, 0.9)) for _ in range(200)]
     assert max(errors) < 2.0
     last = {"gradient": 0.01, "gtd2": 1.001}  # of GTD2 the estimate goes round with the error
     assert max(errors[-20:]) < last[form]

@@ -57,23 +57,3 @@ def test_algorithm_3_finds_the_better_policy_without_epsilon():
     level, _ = late_return(domain, ex.OneHot(), agent, 3000, 1500)
     optimum = ex.exact.start_return(domain, ex.exact.optimal_values(domain))
     assert abs(level - optimum) < 0.15
-
-
-def test_algorithm_1_learns_with_function_approximation():
-    domain = ex.Corridor(slip=0.1)
-    level, _ = late_return(
-        domain, ex.RandomBinary(14, 5), ex.Lookahead.paper(0.05, 0.05), 3000, 1500
-    )
-    assert level > 0.8 * ex.exact.epsilon_greedy_optimal_return(domain, 0.1)
-
-
-def test_planning_recovers_faster_after_the_goal_moves():
-    domain = ex.Corridor(slip=0.1, switch_every=300)
-    levels = [
-        ex.run(domain, ex.OneHot(), agent, episodes=600, runs=30).returns[:, 300:400].mean()
-        for agent in (
-            ex.QLearning.paper(0.1),
-            ex.QPlanning.paper(0.1, model="true", planning_steps=20),
-        )
-    ]
-    assert levels[1] > levels[0] + 2.0

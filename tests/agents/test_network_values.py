@@ -20,17 +20,17 @@ CORRIDOR, FEATURES = ex.Corridor(slip=0.3), ex.RandomBinary(14, 5)
 VALUES = ex.agents.NetworkValues(hidden=5)
 
 
-def disturbed(part: Any, hidden: int, seed: int = 1) -> Any:
+def disturb(part: Any, hidden: int, seed: int = 1) -> Any:
     """Give a new network a last layer that is not zero."""
     part.outer[0, :hidden] = np.random.default_rng(seed).normal(size=hidden)
     return part
 
 
-def weighted(values: list[float]) -> Weighted:
+def weighted_state(values: list[float]) -> Weighted:
     return Weighted(np.arange(len(values)), np.array(values), np.full(1, -1))
 
 
-def by_numpy(part: NetworkValuesPart, vector: np.ndarray) -> float:
+def numpy_value(part: NetworkValuesPart, vector: np.ndarray) -> float:
     return float(part.outer[0] @ np.tanh(vector @ part.inner))
 
 
@@ -38,17 +38,17 @@ def test_values_agree_with_numpy_and_are_zero_at_the_end_and_at_first():
     built = Built(CORRIDOR, FEATURES)
     part: Any = ex.agents.NetworkValues(hidden=11).build(built.setting)
     assert all(state_value(part, built.state(n)) == 0.0 for n in range(9))
-    disturbed(part, 11)
+    disturb(part, 11)
     for number in range(9):
         state = built.state(number)
         assert state_value(part, state) == pytest.approx(
-            by_numpy(part, dense(state, 14)), abs=1e-12
+            numpy_value(part, dense(state, 14)), abs=1e-12
         )
     mean = np.random.default_rng(3).normal(size=14)
-    assert state_value(part, weighted(mean.tolist())) == pytest.approx(
-        by_numpy(part, mean), abs=1e-12
+    assert state_value(part, weighted_state(mean.tolist())) == pytest.approx(
+        numpy_value(part, mean), abs=1e-12
     )
-    assert state_value(part, weighted([0.0] * 14)) == 0.0
+    assert state_value(part, weighted_state([0.0] * 14)) == 0.0
 
 
 def test_hidden_weights_are_normal_and_leave_the_numbers_of_the_run_alone():
@@ -64,7 +64,7 @@ def test_a_step_by_hand():
     """v̂ = ½ tanh(x) at x = 1 · 0.3 − 2 · 0.2; both layers move by the old weights of the other."""
     part = NetworkValuesPart(np.zeros((2, 8)), np.zeros((1, 8)), np.zeros(8), np.zeros(1))
     part.inner[:, 0], part.outer[0, 0] = (0.3, 0.2), 0.5
-    state, h = weighted([1.0, -2.0]), math.tanh(-0.1)
+    state, h = weighted_state([1.0, -2.0]), math.tanh(-0.1)
     assert state_value(part, state) == pytest.approx(0.5 * h)
     correct(part, state, 3.0, 0.1, 0)
     slope = 0.5 * (1.0 - h * h)
@@ -77,7 +77,7 @@ def test_a_step_by_hand():
 
 def test_a_step_follows_the_gradient_of_every_weight():
     built = Built(CORRIDOR, FEATURES)
-    part: Any = disturbed(VALUES.build(built.setting), 5)
+    part: Any = disturb(VALUES.build(built.setting), 5)
     state, step = built.state(4), 1e-7
     layers = [part.inner.copy(), part.outer.copy()]
     slopes = []
@@ -87,7 +87,7 @@ def test_a_step_follows_the_gradient_of_every_weight():
             kept, sides = layer[at], []
             for change in (1e-5, -1e-5):
                 layer[at] = kept + change
-                sides.append(by_numpy(part, dense(state, 14)))
+                sides.append(numpy_value(part, dense(state, 14)))
             layer[at] = kept
             slope[at] = (sides[0] - sides[1]) / 2e-5
         slopes.append(slope)
@@ -110,25 +110,28 @@ FORK = ex.FiniteMDP(
 )
 
 
-def forked(model: Any, **options: Any) -> Built:
+def build_fork(model: Any, **options: Any) -> Built:
     agent = ex.Lookahead.paper(0.1, model=model, values=VALUES, discount=0.9, **options)
     built = Built(FORK, ex.OneHot(), agent)
-    disturbed(built.agent.weights, 5)
+    disturb(built.agent.weights, 5)
     return built
 
 
-def ahead(built: Built) -> float:
+def look_ahead(built: Built) -> float:
     agent = built.agent
     return float(backed_up_value(agent.planner.model, built.state(0), 0, agent.weights, 0.9))
 
 
 def test_means_are_valued_and_distributions_averaged():
-    values = [forked(model) for model in ("exact", "exact_episodic", "true")]
-    zero_terminal, episodic, distribution = (ahead(built) for built in values)
+    values = [build_fork(model) for model in ("exact", "exact_episodic", "true")]
+    zero_terminal, episodic, distribution = (look_ahead(built) for built in values)
     part = values[0].agent.weights
-    first, second = by_numpy(part, np.array([0, 1.0, 0])), by_numpy(part, np.array([0, 0, 1.0]))
-    assert zero_terminal == pytest.approx(2.0 + 0.9 * by_numpy(part, np.array([0, 0.25, 0.5])))
-    mean = by_numpy(part, np.array([0, 1 / 3, 2 / 3]))
+    first, second = (
+        numpy_value(part, np.array([0, 1.0, 0])),
+        numpy_value(part, np.array([0, 0, 1.0])),
+    )
+    assert zero_terminal == pytest.approx(2.0 + 0.9 * numpy_value(part, np.array([0, 0.25, 0.5])))
+    mean = numpy_value(part, np.array([0, 1 / 3, 2 / 3]))
     assert episodic == pytest.approx(2.0 + 0.9 * 0.75 * mean)
     assert distribution == pytest.approx(2.0 + 0.9 * (0.25 * first + 0.5 * second))
     assert len({round(found, 6) for found in (zero_terminal, episodic, distribution)}) == 3
@@ -136,7 +139,7 @@ def test_means_are_valued_and_distributions_averaged():
 
 @pytest.mark.parametrize("model", ["expectation", "sparse", "network", "episodic"])
 def test_learned_means_are_valued_too(model):
-    built = forked(model, model_step=0.02 if model == "network" else 0.1)
+    built = build_fork(model, model_step=0.02 if model == "network" else 0.1)
     for _ in range(30):
         for after in (1, 2, 2, None):
             learn(built.agent, built.transition(0, 0, 2.0, after), built.rng)
@@ -153,15 +156,15 @@ def test_learned_means_are_valued_too(model):
         inside: Any = around.model
         alive = 1.0 - inside.endings[0, 0]
         assert 0.5 < alive < 0.95
-        expected = reward + 0.9 * alive * by_numpy(part, mean[:3] / alive)
+        expected = reward + 0.9 * alive * numpy_value(part, mean[:3] / alive)
     else:
-        expected = reward + 0.9 * by_numpy(part, mean[:3])
-    assert ahead(built) == pytest.approx(expected, abs=1e-12)
+        expected = reward + 0.9 * numpy_value(part, mean[:3])
+    assert look_ahead(built) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_backup_moves_the_value_towards_the_best_look_ahead():
-    built = forked("true")
-    target, before = ahead(built), state_value(built.agent.weights, built.state(0))
+    built = build_fork("true")
+    target, before = look_ahead(built), state_value(built.agent.weights, built.state(0))
     error = back_up(built.agent, built.state(0), -1, 0.9, built.rng)
     assert error == pytest.approx(abs(target - before))
     after = state_value(built.agent.weights, built.state(0))
@@ -169,14 +172,14 @@ def test_a_backup_moves_the_value_towards_the_best_look_ahead():
 
 
 def test_a_real_step_moves_the_value_towards_reward_and_next_value():
-    built = forked("true")
+    built = build_fork("true")
     start, following = (state_value(built.agent.weights, built.state(n)) for n in (0, 2))
     error = learn(built.agent, built.transition(0, 0, 2.0, 2), built.rng)
     assert error == pytest.approx(abs(2.0 + 0.9 * following - start))
 
 
 def test_a_bonus_comes_on_top():
-    plain = forked("exact_episodic")
-    curious = forked(ex.models.ExplorationBonus(ex.models.ExactEpisodic(), 0.5))
+    plain = build_fork("exact_episodic")
+    curious = build_fork(ex.models.ExplorationBonus(ex.models.ExactEpisodic(), 0.5))
     curious.agent.planner.model.model.clock[0] = 9
-    assert ahead(curious) == pytest.approx(ahead(plain) + 0.5 * 3.0)
+    assert look_ahead(curious) == pytest.approx(look_ahead(plain) + 0.5 * 3.0)

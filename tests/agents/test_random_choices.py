@@ -23,7 +23,7 @@ def many_actions(actions: int) -> ex.FiniteMDP:
     return ex.FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
 
 
-def with_preferences(agent, preferences):
+def build_with_preferences(agent, preferences):
     """An agent in one state that has these preferences (the logarithms of a policy's chances)."""
     built = Built(many_actions(len(preferences)), ex.OneHot(), agent)
     table = getattr(built.agent, "policy", built.agent.weights)
@@ -33,7 +33,9 @@ def with_preferences(agent, preferences):
 
 @pytest.mark.parametrize("chances", [(0.2, 0.3, 0.5), (0.5, 0.5), (0.1, 0.6, 0.1, 0.2)])
 def test_a_policy_is_drawn_as_it_says(chances):
-    agent, state = with_preferences(ex.CachedPolicy.paper(0.1, 0.1), [math.log(p) for p in chances])
+    agent, state = build_with_preferences(
+        ex.CachedPolicy.paper(0.1, 0.1), [math.log(p) for p in chances]
+    )
     found = outcomes(lambda rng: sample_policy(agent, state, rng), 1000)
     assert found == dict(enumerate(chances))
     assert outcomes(lambda rng: act(agent, state, rng), 1000) == found  # ε is 0
@@ -41,7 +43,7 @@ def test_a_policy_is_drawn_as_it_says(chances):
 
 
 def test_epsilon_comes_on_top_of_a_policy():
-    agent, state = with_preferences(
+    agent, state = build_with_preferences(
         ex.CachedPolicy.paper(0.1, 0.1, epsilon=0.25), [800.0, 0.0]
     )  # no overflow
     found = outcomes(lambda rng: act(agent, state, rng), 40, numbers=2)
@@ -49,7 +51,9 @@ def test_epsilon_comes_on_top_of_a_policy():
 
 
 def test_epsilon_greedy_explores_as_often_as_it_says():
-    agent, state = with_preferences(ex.QLearning.paper(0.1, epsilon=0.25), [0.0, 0.0, 0.0, 7.0])
+    agent, state = build_with_preferences(
+        ex.QLearning.paper(0.1, epsilon=0.25), [0.0, 0.0, 0.0, 7.0]
+    )
     # the ties on the way to the best action draw two numbers, which decide nothing
     found = outcomes(lambda rng: act(agent, state, rng), 8, numbers=3)
     assert found == {0: 0.0625, 1: 0.0625, 2: 0.0625, 3: 0.8125}
@@ -62,7 +66,7 @@ def test_epsilon_greedy_explores_as_often_as_it_says():
     ([-7.0, -7.0], [0, 1]),
 ])  # fmt: skip
 def test_ties_are_even(preferences, best):
-    agent, state = with_preferences(ex.QLearning.paper(0.1, epsilon=0.0), preferences)
+    agent, state = build_with_preferences(ex.QLearning.paper(0.1, epsilon=0.0), preferences)
     found = outcomes(lambda rng: greedy(agent, state, len(preferences), rng), 12, numbers=3)
     assert found == pytest.approx({action: 1 / len(best) for action in best})
 
@@ -87,7 +91,7 @@ def test_the_first_of_ties_is_taken_without_a_draw(agent):
 
 
 def test_ties_share_what_is_greedy():
-    agent, state = with_preferences(ex.QLearning.paper(0.1), [1.0, 3.0, 2.0, 3.0])
+    agent, state = build_with_preferences(ex.QLearning.paper(0.1), [1.0, 3.0, 2.0, 3.0])
     probabilities = np.zeros(4)
     write_epsilon_greedy(agent, state, 0.2, probabilities)
     np.testing.assert_allclose(probabilities, [0.05, 0.45, 0.05, 0.45])
@@ -108,7 +112,7 @@ def test_a_distribution_is_drawn_as_it_says(chances):
     assert found == {number: chance for number, chance in enumerate(chances) if chance > 0.0}
 
 
-def drawn_from(model, built, number, action):
+def outcome_sampler(model, built, number, action):
     """(successor or −1, reward) of a draw."""
     successor = built.state(0)
 
@@ -122,8 +126,8 @@ def drawn_from(model, built, number, action):
 def test_the_true_model_draws_as_it_says():
     built = Built(DOMAIN, ex.OneHot())
     model = ex.models.TrueModel().build(built.setting)
-    assert outcomes(drawn_from(model, built, 2, 1), 16) == {(1, -1.0): 0.25, (3, -1.0): 0.75}
-    assert outcomes(drawn_from(model, built, 4, 1), 16) == {(-1, 20.0): 0.75, (3, -1.0): 0.25}
+    assert outcomes(outcome_sampler(model, built, 2, 1), 16) == {(1, -1.0): 0.25, (3, -1.0): 0.75}
+    assert outcomes(outcome_sampler(model, built, 4, 1), 16) == {(-1, 20.0): 0.75, (3, -1.0): 0.25}
 
 
 def test_a_learned_distribution_is_drawn_as_counted():
@@ -131,9 +135,9 @@ def test_a_learned_distribution_is_drawn_as_counted():
     model = ex.models.Distribution().build(built.setting)
     for successor, reward in ((1, -1.0), (3, -3.0), (None, 6.0), (3, -5.0)):
         fit(model, built.transition(2, 0, reward, successor))
-    found = outcomes(drawn_from(model, built, 2, 0), 16)
+    found = outcomes(outcome_sampler(model, built, 2, 0), 16)
     assert found == {(-1, 6.0): 0.25, (1, -1.0): 0.25, (3, -4.0): 0.5}
-    assert outcomes(drawn_from(model, built, 2, 1), 16) == {(-1, 0.0): 1.0}  # never tried
+    assert outcomes(outcome_sampler(model, built, 2, 1), 16) == {(-1, 0.0): 1.0}  # never tried
 
 
 # ---------------------------------------------------------------------------------- where to plan

@@ -15,12 +15,12 @@ DOMAIN = ex.Corridor(cells=2, slip=0.0)
 LEFT, RIGHT = 0, 1
 
 
-def built(agent, domain=DOMAIN):
+def build(agent, domain=DOMAIN):
     return Built(domain, ex.OneHot(), agent)
 
 
 def test_sarsa_learns_of_the_action_it_will_take():
-    b = built(ex.Sarsa(per_feature(0.5), discount=0.5, epsilon=0.0, trace=0.0))
+    b = build(ex.Sarsa(per_feature(0.5), discount=0.5, epsilon=0.0, trace=0.0))
     b.agent.weights[:, :2] = [[0.0, 4.0], [0.0, 8.0]]
     learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
     assert b.agent.weights[RIGHT, 0] == 0.5 * (-1.0 + 0.5 * 8.0)  # greedy in state 1: right
@@ -32,7 +32,7 @@ def test_sarsa_learns_of_the_action_it_will_take():
 
 
 def test_sarsa_follows_its_policy_where_it_explores():
-    b = built(ex.Sarsa(per_feature(1.0), epsilon=1.0, trace=0.0, discount=1.0))
+    b = build(ex.Sarsa(per_feature(1.0), epsilon=1.0, trace=0.0, discount=1.0))
     b.agent.weights[:, 1] = [10.0, 30.0]
     found = set()
     for _ in range(60):
@@ -44,7 +44,7 @@ def test_sarsa_follows_its_policy_where_it_explores():
 
 @pytest.mark.parametrize("verb", [begin, on_truncation])
 def test_traces_and_choices_end_with_the_episode(verb):
-    b = built(ex.Sarsa(per_feature(0.5), 0.9, epsilon=0.0, discount=1.0))
+    b = build(ex.Sarsa(per_feature(0.5), 0.9, epsilon=0.0, discount=1.0))
     learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
     assert b.agent.traces.any()
     assert b.agent.next_action[0] >= 0
@@ -56,7 +56,7 @@ def test_traces_and_choices_end_with_the_episode(verb):
 
 @pytest.mark.parametrize(("traces", "value"), [("dutch", 1.75), ("accumulating", 2.0)])
 def test_sarsa_with_traces_by_hand(traces, value):
-    b = built(ex.Sarsa(per_feature(0.5), 1.0, traces=traces, epsilon=0.0, discount=1.0))
+    b = build(ex.Sarsa(per_feature(0.5), 1.0, traces=traces, epsilon=0.0, discount=1.0))
     b.agent.weights[LEFT] = -100.0  # so that right is greedy
     learn(b.agent, b.transition(0, RIGHT, 1.0, 0), b.rng)
     assert b.agent.weights[RIGHT, 0] == 0.5
@@ -72,7 +72,7 @@ def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
     After two steps the estimate is 0.5: towards 1 + 2 + 0.5 it is 1.75, then towards 2 + 0.5 2.125;
     at the end towards 6, 5 and 3.
     """
-    b = built(ex.Sarsa(per_feature(0.5), 1.0, traces="dutch", epsilon=0.0, discount=1.0))
+    b = build(ex.Sarsa(per_feature(0.5), 1.0, traces="dutch", epsilon=0.0, discount=1.0))
     b.agent.weights[LEFT] = -100.0
     for reward, following, value in ((1.0, 0, 0.5), (2.0, 0, 2.125), (3.0, None, 3.5)):
         learn(b.agent, b.transition(0, RIGHT, reward, following), b.rng)
@@ -90,7 +90,7 @@ def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
     ],
 )
 def test_bounded_traces_by_hand(step, traces, trace, values):
-    b = built(ex.Sarsa(step, 1.0, traces=traces, epsilon=0.0, discount=1.0))
+    b = build(ex.Sarsa(step, 1.0, traces=traces, epsilon=0.0, discount=1.0))
     for value in values:
         learn(b.agent, b.transition(0, 1, 3.0, None), b.rng)
         assert b.agent.weights[1, 0] == pytest.approx(value, rel=1e-12)
@@ -99,7 +99,7 @@ def test_bounded_traces_by_hand(step, traces, trace, values):
 
 def test_without_traces_lambda_is_one_step_sarsa():
     plain, dutch = (
-        built(ex.Sarsa(per_feature(0.5), trace, discount=0.9)) for trace in (0.0, 1e-300)
+        build(ex.Sarsa(per_feature(0.5), trace, discount=0.9)) for trace in (0.0, 1e-300)
     )
     for b in (plain, dutch):
         for number in range(30):
@@ -108,7 +108,7 @@ def test_without_traces_lambda_is_one_step_sarsa():
 
 
 def test_expected_sarsa_by_hand():
-    b = built(ex.ExpectedSarsa(per_feature(0.5), discount=0.5, epsilon=0.2))
+    b = build(ex.ExpectedSarsa(per_feature(0.5), discount=0.5, epsilon=0.2))
     b.agent.weights[:, 1] = [4.0, 8.0]
     learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
     # 0.8 · 8 + 0.2 · 6 = 7.6
@@ -129,7 +129,7 @@ def test_greedy_expected_sarsa_is_q_learning_to_the_bit():
 
 
 def test_dyna_q_by_hand():
-    b = built(ex.DynaQ(per_feature(0.5), 1, discount=0.5))
+    b = build(ex.DynaQ(per_feature(0.5), 1, discount=0.5))
     learn(b.agent, b.transition(1, RIGHT, 20.0, None), b.rng)
     assert b.agent.weights[RIGHT, 1] == 10.0
     plan(b.agent, b.rng)  # the only pair that was tried
@@ -142,7 +142,7 @@ def test_dyna_q_by_hand():
 
 
 def test_dyna_q_plus_by_hand():
-    b = built(ex.DynaQ(per_feature(1.0), 200, 0.1, discount=0.0))
+    b = build(ex.DynaQ(per_feature(1.0), 200, 0.1, discount=0.0))
     for _ in range(4):
         learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
     learn(b.agent, b.transition(1, RIGHT, 5.0, 0), b.rng)
@@ -154,7 +154,7 @@ def test_dyna_q_plus_by_hand():
 
 
 def test_what_was_never_tried_leads_nowhere():
-    b = built(ex.DynaQ(per_feature(1.0), 300, 1e-9, discount=0.5))
+    b = build(ex.DynaQ(per_feature(1.0), 300, 1e-9, discount=0.5))
     learn(b.agent, b.transition(0, RIGHT, 8.0, 1), b.rng)
     plan(b.agent, b.rng)
     assert b.agent.weights[LEFT, 0] == pytest.approx(0.5 * 8.0)  # γ max q(0, ·)
@@ -184,7 +184,7 @@ def test_dyna_q_is_q_planning_with_the_latest_outcome_to_the_bit(backups):
     ids=repr,
 )
 def test_rewards_are_measured_against_their_mean(agent):
-    b = built(agent)
+    b = build(agent)
     learn(b.agent, b.transition(1, RIGHT, 4.0, None), b.rng)
     assert (b.agent.weights[RIGHT, 1], b.agent.centering.rate[0]) == (2.0, 0.5)
     if isinstance(agent, ex.DynaQ):
@@ -198,12 +198,12 @@ def test_rewards_are_measured_against_their_mean(agent):
 
 def test_rvi_q_learning_by_hand():
     chain = ex.domains.TransientChain(length=1)
-    b = built(ex.RVIQLearning(per_feature(0.5), reference=(0, 1)), chain)
+    b = build(ex.RVIQLearning(per_feature(0.5), reference=(0, 1)), chain)
     b.agent.weights[1, :2] = [0.25, 4.0]
     learn(b.agent, b.transition(1, 1, 1.0, 1), b.rng)
     assert b.agent.weights[1, 1] == 4.0 + 0.5 * (1.0 - 0.25 + 4.0 - 4.0)
     for reference, value in (("max", 4.0), ("mean", (0.25 + 4.0) / 4)):
-        b = built(ex.RVIQLearning(per_feature(0.5), reference=reference), chain)
+        b = build(ex.RVIQLearning(per_feature(0.5), reference=reference), chain)
         b.agent.weights[1, :2] = [0.25, 4.0]
         learn(b.agent, b.transition(1, 0, 1.0, 1), b.rng)
         assert b.agent.weights[0, 1] == 0.5 * (1.0 - value + 4.0)

@@ -21,7 +21,7 @@ STEPS: dict[Any, tuple[float, ...]] = {
 }
 
 
-def equipped(agent: ex.Agent, features: Any = None) -> Built:
+def build_for_run(agent: ex.Agent, features: Any = None) -> Built:
     """An agent as a run has it."""
     b = Built(LINE, features or ex.OneHot())
     b.agent = agent.build_agent(b.setting)
@@ -30,7 +30,7 @@ def equipped(agent: ex.Agent, features: Any = None) -> Built:
 
 def test_a_frozen_agent_learns_first_and_only_plans_afterwards():
     agent = ex.Lookahead.paper(0.5, 0.5, planning_steps=3, backups="all")
-    b = equipped(ex.agents.FreezeAfter(ex.agents.PlanningOnly(agent), 2))
+    b = build_for_run(ex.agents.FreezeAfter(ex.agents.PlanningOnly(agent), 2))
     inside: Any = inner_agent(b.agent)
     for lesson in (1, 2):
         act(b.agent, b.state(2), b.rng)
@@ -47,7 +47,7 @@ def test_a_frozen_agent_learns_first_and_only_plans_afterwards():
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_by_planning_only_a_real_step_moves_no_values(kind):
-    b = equipped(ex.agents.PlanningOnly(kind.paper(*STEPS[kind], planning_steps=1)))
+    b = build_for_run(ex.agents.PlanningOnly(kind.paper(*STEPS[kind], planning_steps=1)))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert not b.agent.weights.any()
     for name in ("action_weights", "policy"):
@@ -60,7 +60,7 @@ def test_by_planning_only_a_real_step_moves_no_values(kind):
 
 
 def test_by_planning_only_the_mean_reward_ignores_real_steps():
-    b = equipped(ex.agents.PlanningOnly(ex.Lookahead.paper(0.5, 0.5, centering=0.25)))
+    b = build_for_run(ex.agents.PlanningOnly(ex.Lookahead.paper(0.5, 0.5, centering=0.25)))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert b.agent.centering.rate[0] == 0.0
 
@@ -77,7 +77,7 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
     cached = inner.replace(model="cached_lookahead")
     if inner is not agent:
         cached = ex.agents.PlanningOnly(cached)
-    plain, kept = equipped(agent, features), equipped(cached, features)
+    plain, kept = build_for_run(agent, features), build_for_run(cached, features)
     assert isinstance(kept.agent.planner.model, CachedLookaheadPart)
     for b in (plain, kept):
         for number in range(30):
@@ -98,7 +98,10 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
     ex.QPlanning(model="cached_lookahead"),
 ], ids=repr)  # fmt: skip
 def test_a_cached_lookahead_is_the_plain_model_where_it_cannot_be_kept(agent):
-    part, plain = equipped(agent).agent, equipped(agent.replace(model="expectation")).agent
+    part, plain = (
+        build_for_run(agent).agent,
+        build_for_run(agent.replace(model="expectation")).agent,
+    )
     assert type(part.planner.model) is type(plain.planner.model)
 
 
@@ -114,7 +117,7 @@ def test_a_rollout_begins_where_its_start_says():
         discount=1.0,
         backups=ex.backups.Rollout(2, "current"),
     )
-    b = equipped(agent)
+    b = build_for_run(agent)
     b.agent.action_weights[1, :] = 1.0  # prefers to go right
     learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
     b.agent.weights[:3] = 100.0

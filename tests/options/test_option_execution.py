@@ -20,9 +20,11 @@ from expectant.core.verbs import (
     learn,
     plan,
     policy,
+    policy_of,
     preference,
     reset,
     stop,
+    stop_of,
 )
 
 LINE = ex.Corridor(cells=4, slip=0.0)
@@ -61,7 +63,7 @@ class ToGoal(ex.Option):
         return ToGoalPart(self.action, self.stopping)
 
 
-class Equipped(Built):
+class BuiltForRun(Built):
     """An agent as a run has it."""
 
     def __init__(self, agent, domain=LINE, seed=0):
@@ -70,7 +72,7 @@ class Equipped(Built):
 
 
 def test_an_episode_begins_without_an_option():
-    b = Equipped(ex.Lookahead.paper(0.5, options=(TO_THE_RIGHT,)))
+    b = BuiltForRun(ex.Lookahead.paper(0.5, options=(TO_THE_RIGHT,)))
     b.agent.active[0] = 0
     begin(b.agent, b.state(0), b.rng)
     assert b.agent.active[0] == -1
@@ -78,7 +80,7 @@ def test_an_episode_begins_without_an_option():
 
 def test_planning_counts_the_discount_once():
     """b + γ wᵀF s for an action, b_o + wᵀF_o s for an option: all numbers are powers of two."""
-    b = Equipped(ex.Lookahead.paper(0.5, discount=0.5, options=(TO_THE_RIGHT,)))
+    b = BuiltForRun(ex.Lookahead.paper(0.5, discount=0.5, options=(TO_THE_RIGHT,)))
     model, weights = b.agent.agent.planner.model, np.zeros(8)
     weights[:4] = [0.0, 0.0, 0.0, 8.0]
     model.model.rewards[RIGHT, 2], model.model.rows[RIGHT, 2, 3] = -1.0, 1.0
@@ -89,7 +91,7 @@ def test_planning_counts_the_discount_once():
 
 def test_exact_models_are_the_exact_ones():
     options = ex.options.OptionSet((TO_THE_RIGHT, HALF), models="exact")
-    b = Equipped(
+    b = BuiltForRun(
         ex.Lookahead.paper(0.5, model="exact", discount=0.5, options=options, backups="all")
     )
     model, weights = b.agent.agent.planner.model, np.zeros(8)
@@ -107,7 +109,7 @@ def test_exact_models_are_those_of_the_phase():
     ends = np.full((1, 2, 1), -1)
     domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards, ends, switch_every=1)
     options = ex.options.OptionSet((ex.options.TableOption((RIGHT,), (0.5,)),), models="exact")
-    b = Equipped(ex.Lookahead.paper(0.5, model="exact", options=options, backups="all"), domain)
+    b = BuiltForRun(ex.Lookahead.paper(0.5, model="exact", options=options, backups="all"), domain)
     model = b.agent.agent.planner.model
     for episode, paid in ((0, 1.0), (1, 4.0), (2, 1.0)):
         reset(b.domain, episode, b.rng)
@@ -123,7 +125,7 @@ def test_planning_with_options_ends_in_the_optimal_values():
     agent = ex.Lookahead.paper(
         1.0, model="exact", discount=0.99, options=options, planning_steps=4000, backups="all"
     )
-    b = Equipped(agent, domain)
+    b = BuiltForRun(agent, domain)
     plan(b.agent, b.rng)
     wanted = exact.optimal_values(domain, discount=0.99)
     np.testing.assert_allclose(b.agent.agent.weights[: domain.states], wanted, atol=1e-9)
@@ -138,10 +140,8 @@ def test_options_of_several_kinds_keep_their_order():
         ToGoal(RIGHT, 0.75),
         HALF,
     )
-    b = Equipped(ex.Lookahead.paper(0.1, options=options))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, options=options))
     part, found = b.agent.agent.planner.model.options, []
-    from expectant.core.verbs import policy_of, stop_of
-
     for number in range(5):
         probabilities = np.zeros(2)
         policy_of(part, number, b.state(1), probabilities)
@@ -162,7 +162,7 @@ def prefer_the_option(b):
 
 def test_what_is_noted_is_how_likely_actions_are():
     """ε = 0.5 over three choices; the option goes right with probability 3/4."""
-    b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.5, options=(HALF,)))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, epsilon=0.5, options=(HALF,)))
     prefer_the_option(b)
     frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 12, 3)
     left = 1 / 6 + (0.5 + 1 / 6) * 0.25
@@ -172,14 +172,14 @@ def test_what_is_noted_is_how_likely_actions_are():
 
 def test_ties_are_noted_as_they_are_broken():
     third = ex.options.TableOption(((1 / 3, 2 / 3),) * 4, (0.5,) * 4)
-    b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.0, options=(third,)))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, epsilon=0.0, options=(third,)))
     frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 6, 4)
     assert frequencies == pytest.approx({LEFT: 1 / 3 + 1 / 9, RIGHT: 1 / 3 + 2 / 9})
     assert b.agent.behaviour.tolist() == pytest.approx([4 / 9, 5 / 9])
 
 
 def test_a_softmax_is_noted_with_what_explores():
-    b = Equipped(ex.CachedPolicy.paper(0.1, 0.1, epsilon=0.4, options=(HALF, TO_THE_RIGHT)))
+    b = BuiltForRun(ex.CachedPolicy.paper(0.1, 0.1, epsilon=0.4, options=(HALF, TO_THE_RIGHT)))
     b.agent.agent.policy[:, 1] = np.log([1.0, 2.0, 3.0, 4.0])
     act(b.agent, b.state(1), b.rng)
     choices = 0.1 + 0.6 * np.array([1, 2, 3, 4]) / 10
@@ -192,7 +192,7 @@ def test_a_softmax_is_noted_with_what_explores():
 
 def test_a_committed_agent_goes_on_until_the_option_stops():
     options = ex.options.OptionSet((TO_THE_RIGHT,), acting="committed")
-    b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.0, options=options))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, epsilon=0.0, options=options))
     prefer_the_option(b)
     assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
     b.agent.agent.planner.model.extended.rewards[0, :4] = -5.0  # it would choose otherwise now
@@ -205,7 +205,7 @@ def test_a_committed_agent_goes_on_until_the_option_stops():
 
 def test_a_committed_agent_still_explores():
     options = ex.options.OptionSet((TO_THE_RIGHT,), acting="committed")
-    b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.5, options=options))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, epsilon=0.5, options=options))
     b.agent.active[0] = 0
 
     def followed(rng):
@@ -217,7 +217,7 @@ def test_a_committed_agent_still_explores():
 
 
 def test_an_agent_that_does_not_commit_chooses_at_every_step():
-    b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.0, options=(TO_THE_RIGHT,)))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, epsilon=0.0, options=(TO_THE_RIGHT,)))
     prefer_the_option(b)
     assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
     b.agent.agent.planner.model.model.rewards[LEFT, :4] = 9.0
@@ -226,7 +226,7 @@ def test_an_agent_that_does_not_commit_chooses_at_every_step():
 
 def test_an_agent_may_plan_with_options_and_act_without():
     """ε = 0.5 over the two actions alone, however good the option is."""
-    b = Equipped(
+    b = BuiltForRun(
         ex.Lookahead.paper(
             0.1, epsilon=0.5, options=ex.options.OptionSet((HALF,), acting="actions")
         )
@@ -239,7 +239,7 @@ def test_an_agent_may_plan_with_options_and_act_without():
 
 
 def test_a_greedy_agent_begins_the_option_that_promises_most():
-    b = Equipped(ex.Lookahead.paper(0.1, options=(TO_THE_RIGHT, HALF)))
+    b = BuiltForRun(ex.Lookahead.paper(0.1, options=(TO_THE_RIGHT, HALF)))
     model = b.agent.agent.planner.model
     model.model.rewards[:, 1] = [3.0, 1.0]
     assert [preference(b.agent, b.state(1), action) for action in (0, 1)] == [3.0, 1.0]
@@ -248,7 +248,7 @@ def test_a_greedy_agent_begins_the_option_that_promises_most():
 
 
 def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
-    b = Equipped(ex.CachedValues.paper(0.5, 0.5, 0.5, discount=0.5, options=(TO_THE_RIGHT,)))
+    b = BuiltForRun(ex.CachedValues.paper(0.5, 0.5, 0.5, discount=0.5, options=(TO_THE_RIGHT,)))
     act(b.agent, b.state(3), b.rng)
     learn(b.agent, Transition(b.state(3), RIGHT, 20.0, b.state(0), 0.0, 0), b.rng)
     inside = b.agent.agent

@@ -25,15 +25,15 @@ GAMMA = 0.9
 FIELDS = ("rewards", "rows", "durations")
 
 
-def inside_of(agent: ex.Lookahead, b: Built) -> Any:
+def build_inner(agent: ex.Lookahead, b: Built) -> Any:
     """The part that values and plans."""
     part: Any = agent.build_agent(b.setting)
     return part.agent
 
 
-def choices_of(agent: ex.Lookahead, b: Built) -> Any:
+def build_choices(agent: ex.Lookahead, b: Built) -> Any:
     """Its model of actions and options."""
-    return inside_of(agent, b).planner.model
+    return build_inner(agent, b).planner.model
 
 
 class World(Built):
@@ -63,7 +63,7 @@ class World(Built):
             exact.universal_option_model(*given),
         )
 
-    def know(self) -> None:
+    def set_exact(self) -> None:
         """Make the models the exact ones."""
         models: Any = self.choices.extended
         linear = getattr(models, "linear", models)
@@ -121,7 +121,7 @@ def test_the_exact_models_are_where_learning_rests(models, trace, seed):
     world = World(seed, models=models, trace=trace)
     earlier = np.random.default_rng(seed).random((2, 4)) if trace else np.zeros((2, 4))
     assert world.mean_change(world.behaviour, earlier) > 1e-3  # where nothing is known
-    world.know()
+    world.set_exact()
     assert world.mean_change(world.behaviour, earlier) < 1e-12
 
 
@@ -139,7 +139,7 @@ def test_learned_models_converge_to_the_exact_ones(trace, seed):
         (ex.options.TableOption(policy, stop),), step=0.5, trace=trace, bounded=False
     )
     b = Built(mdp, ex.OneHot())
-    choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
+    choices = build_choices(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, behaviour, state, starts = choices.extended, np.array([1.0, 1.0]), 0, 0
     for step in range(2400):
         action = int(policy[state])
@@ -168,7 +168,7 @@ def test_two_steps_by_hand():
     options = ex.options.OptionSet(
         (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), step=0.25, trace=0.5, bounded=False
     )
-    choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
+    choices = build_choices(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
     models, half = choices.extended, np.array([0.5, 0.5])
     fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
     # e = 2 s(0); δ_r = −1, δ_n = γβ s(1) = s(1) / 4; then e ← γλ(1 − β) e = e / 8
@@ -195,7 +195,7 @@ def test_visits_are_learned_along_the_same_trace_by_hand():
         (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
         bounded=False,
     )  # fmt: skip
-    choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
+    choices = build_choices(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
     models, half = choices.extended, np.array([0.5, 0.5])
     fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
     assert models.visits[0, 0, :3].tolist() == [0.5, 0.0, 0.0]  # α e = s(0) / 2, δ = s(0)
@@ -214,7 +214,7 @@ def test_a_bounded_update_goes_to_its_target_and_no_further():
         options = ex.options.OptionSet(
             (ex.options.TableOption((1, 1, 1), (0.5,) * 3),), step=0.1, bounded=bounded
         )
-        choices = choices_of(ex.Lookahead.paper(0.1, options=options), b)
+        choices = build_choices(ex.Lookahead.paper(0.1, options=options), b)
         rare = np.array([0.975, 0.025])  # ρ = 40
         fit_options(choices.extended, choices.options, b.transition(0, 1, -1.0, 1), rare, 1.0)
         assert choices.extended.rewards[0, 0] == pytest.approx(expected)
@@ -222,7 +222,7 @@ def test_a_bounded_update_goes_to_its_target_and_no_further():
 
 def test_durations_are_counted_in_steps_where_nothing_is_discounted():
     world = World(1)
-    world.know()
+    world.set_exact()
     for option in range(2):
         found = [duration(world.choices, world.state(s), 2 + option) for s in range(4)]
         np.testing.assert_allclose(found, world.exact(option)[2])
@@ -231,7 +231,7 @@ def test_durations_are_counted_in_steps_where_nothing_is_discounted():
     right = ex.options.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
     b = Built(line, ex.OneHot())
     agent = ex.Lookahead.paper(0.1, discount=1.0, options=ex.options.OptionSet((right,), step=1.0))
-    choices = choices_of(agent, b)
+    choices = build_choices(agent, b)
     for state, successor in ((2, None), (1, 2), (0, 1)):
         seen = b.transition(state, 1, -1.0, successor)
         fit_options(choices.extended, choices.options, seen, np.array([0.0, 1.0]), 1.0)
@@ -241,7 +241,7 @@ def test_durations_are_counted_in_steps_where_nothing_is_discounted():
 def test_universal_models_answer_for_other_rewards():
     """The same visits, other weights of rewards: b(s, o, w) changes as if it had been learned."""
     world = World(2, models="universal")
-    world.know()
+    world.set_exact()
     models, weights = world.choices.extended, np.zeros(8)
     weights[:4] = [1.0, -1.0, 2.0, 0.5]
     rewards, successors, _, visits = world.exact(1)
@@ -257,7 +257,7 @@ def test_gradient_planning_counts_an_options_discount_once(models):
     """Who asks multiplies by γ; w += γ · amount · s̄ for an action is w += amount · n̂ for an option."""
     world = World(4, models=models)
     if models != "exact":
-        world.know()
+        world.set_exact()
     weights = np.zeros(8)
     add_expected(world.choices, world.state(1), 2, weights, GAMMA * 3.0)
     np.testing.assert_allclose(weights[:4], 3.0 * world.exact(0)[1][1], atol=1e-12)
@@ -270,7 +270,7 @@ def test_learning_sees_states_through_their_features():
     option = ex.options.TableOption((1,) * 5, (0.25,) * 5)
     # 0.3 of three active features is 0.1 of each
     options = ex.options.OptionSet((option,), step=0.3, trace=0.5, bounded=False)
-    choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
+    choices = build_choices(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, rng = choices.extended, np.random.default_rng(0)
     models.rows[0, :, :6], models.rewards[0, :6] = rng.normal(size=(6, 6)), rng.normal(size=6)
     matrix, vector = models.rows[0, :, :6].T.copy(), models.rewards[0, :6].copy()
@@ -292,7 +292,7 @@ def test_the_rate_is_charged_for_every_step_of_an_option_but_the_one_that_who_as
     options = ex.options.OptionSet((right,), models="exact")
     agent = ex.Lookahead.paper(0.1, model="exact", discount=0.5, centering=0.2, options=options)
     b = Built(domain, ex.OneHot())
-    part = inside_of(agent, b)
+    part = build_inner(agent, b)
     model, weights = part.planner.model, np.zeros(b.setting.width)
     assert backed_up_value(model, b.state(0), 2, weights, 0.5) == pytest.approx(-1.5)
     part.centering.rate[0] = 2.0

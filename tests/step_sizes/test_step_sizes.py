@@ -12,25 +12,26 @@ from building import Built
 import expectant as ex
 from expectant.core.dispatch import unowned
 from expectant.core.updates import move, move_row
-from expectant.core.vectors import Weighted
+from expectant.core.vectors import Weighted, dot
 from expectant.core.verbs import fit, learn, mean_rate, plan, value_change
 from expectant.jit.compile import kernel_for
 from expectant.step_sizes import effective_step
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
+TEN = ex.RandomBinary(40, 10)
 ADAPTIVE = (
     ex.step_sizes.IDBD(0.5, 0.1, per="feature", bounded=False),
     ex.step_sizes.Autostep(0.5, 0.1, memory=10.0, per="feature"),
 )
 
 
-def built(step: Any = 0.1, **options: Any) -> Built:
+def build(step: Any = 0.1, **options: Any) -> Built:
     return Built(DOMAIN, ex.OneHot(), ex.QLearning.paper(step, **options))
 
 
 @pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
 def test_a_rate_grows_while_errors_agree_worked_by_hand(described):
-    b, weights = built(), np.zeros(8)
+    b, weights = build(), np.zeros(8)
     step = described.build(b.setting, 1)
     # δ = 2, h = 0: α stays, w = 0.5 · 2, h = 0.5 · 2
     assert move(weights, b.state(0), 2.0, step) == 2.0
@@ -56,7 +57,7 @@ def two_active() -> Weighted:
 
 
 def test_a_rate_jumps_by_e_squared_at_most_and_never_vanishes():
-    b, weights = built(), np.zeros(8)
+    b, weights = build(), np.zeros(8)
     step = ex.step_sizes.IDBD(0.5, 100.0, per="feature", bounded=False).build(b.setting, 1)
     step.traces[0, :2] = [1.0, -1.0]
     move(weights, b.state(0), 1.0, step)  # θ δ x h = 100
@@ -70,7 +71,7 @@ def test_a_rate_jumps_by_e_squared_at_most_and_never_vanishes():
 
 def test_features_that_are_not_one_count_by_their_squares():
     """x = 2, δ = 1: of a trace nothing is left once α x² is above one."""
-    b, state = built(), two_active()
+    b, state = build(), two_active()
     step = ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False).build(b.setting, 1)
     step.traces[0, 3] = 1.0
     move(np.zeros(8), state, 1.0, step)
@@ -87,7 +88,7 @@ def test_features_that_are_not_one_count_by_their_squares():
 
 def test_the_mean_rate_is_weighted_by_squares():
     """Rates 1/8 and 1/2 at features of 1 and 2: (1/8 + 4/2) / 5."""
-    step = ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False).build(built().setting, 1)
+    step = ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False).build(build().setting, 1)
     step.rates[0, 0] = 0.125
     assert mean_rate(step, 0, two_active()) == (0.125 + 4 * 0.5) / 5
     nothing = Weighted(np.array([0, 3]), np.zeros(2), np.array([-1]))
@@ -95,7 +96,7 @@ def test_the_mean_rate_is_weighted_by_squares():
 
 
 def test_no_single_update_overshoots():
-    b, state = built(), two_active()
+    b, state = build(), two_active()
     for described in (
         ex.step_sizes.Fixed(1.0, per="feature"),
         ex.step_sizes.Autostep(1.0, per="feature"),
@@ -145,7 +146,7 @@ def test_the_papers_numbers_are_neither_and_can_be_doubled():
 
 
 def test_rows_of_weights_have_rates_of_their_own():
-    b, weights = built(), np.zeros((2, 8))
+    b, weights = build(), np.zeros((2, 8))
     step = ex.step_sizes.IDBD(0.5, 0.1, per="feature", bounded=False).build(b.setting, 2)
     for _ in range(2):
         move_row(weights, b.state(0), 2.0, step, 1)
@@ -155,8 +156,8 @@ def test_rows_of_weights_have_rates_of_their_own():
 
 @pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
 def test_a_models_column_has_one_rate_for_all_its_outputs(described):
-    model = ex.models.LinearExpectation(described).build(built().setting)
-    b = built()
+    model = ex.models.LinearExpectation(described).build(build().setting)
+    b = build()
     fit(model, b.transition(0, 1, -1.0, 1))
     assert (model.rewards[1, 0], model.rows[1, 0, 1]) == (-0.5, 0.5)
     # errors −0.5 and 0.5, traces −0.5 and 0.5: the slope is 0.25 + 0.25
@@ -190,7 +191,7 @@ def track(task):
         task.errors[example] = move(task.weights, task.state, task.targets[example], task.step)
 
 
-def tracked(described: Any, examples: int) -> Task:
+def learn_targets(described: Any, examples: int) -> Task:
     """The task of Sutton (1992): 20 inputs, five of which matter, with signs that flip."""
     rng, features = np.random.default_rng(1), ex.RandomBinary(20, 5)
     flips = np.eye(5)[rng.integers(5, size=examples // 20)]
@@ -212,12 +213,14 @@ def late_error(task: Task) -> float:
 
 def test_idbd_finds_which_inputs_matter_as_in_1992():
     """About 3.5 by the best fixed step, about 1.5 by IDBD."""
-    fixed = min(late_error(tracked(step, 30_000)) for step in (0.03, 0.04))
+    fixed = min(late_error(learn_targets(step, 30_000)) for step in (0.03, 0.04))
     assert fixed == pytest.approx(3.5, abs=0.2)
     assert late_error(
-        tracked(ex.step_sizes.IDBD(0.05, 0.01, per="feature", bounded=False), 30_000)
+        learn_targets(ex.step_sizes.IDBD(0.05, 0.01, per="feature", bounded=False), 30_000)
     ) == pytest.approx(1.5, abs=0.2)
-    assert late_error(tracked(ex.step_sizes.Autostep(0.05, 0.01, per="feature"), 30_000)) < 2.4
+    assert (
+        late_error(learn_targets(ex.step_sizes.Autostep(0.05, 0.01, per="feature"), 30_000)) < 2.4
+    )
 
 
 def test_a_step_decays_with_real_steps_not_with_planned_ones():
@@ -244,5 +247,26 @@ def test_a_decaying_step_is_bounded_and_shared_out():
     learn(b.agent, b.transition(0, 0, 3.0, None), b.rng)
     assert b.agent.action_step.initial == 2.0
     assert b.agent.weights[0].sum() == pytest.approx(3.0)  # the whole error, and no more
-    with pytest.raises(ValueError, match="Decaying: offset must be a finite number, 0 or more"):
-        ex.step_sizes.Decaying(0.1, -1.0)
+
+
+@pytest.mark.parametrize(("agent", "fields"), [
+    (ex.QLearning.paper(0.5, step_unit="total"), {"action_step": 0.05}),
+    (ex.QLearning.paper(0.5), {"action_step": 0.5}),
+    (ex.QLearning.paper(0.5, step_unit="total", interpretation=ex.Interpretation(doubled_gradients=True)), {"action_step": 0.1}),
+    (ex.QPlanning.paper(0.5, 0.2, step_unit="total"), {"action_step": 0.05}),
+    (ex.Lookahead.paper(0.5, 0.2, step_unit="total"), {"value_step": 0.05}),
+    (ex.CachedValues.paper(0.5, 0.4, 0.2, step_unit="total"), {"value_step": 0.05, "action_step": 0.04}),
+    (ex.CachedPolicy.paper(0.5, 0.4, 0.2, step_unit="total"), {"value_step": 0.05, "policy_step": 0.04}),
+], ids=repr)  # fmt: skip
+def test_a_step_in_total_is_shared_out_among_the_active_features(agent, fields):
+    part = Built(ex.Corridor(), TEN, agent).agent
+    for name, expected in fields.items():
+        assert getattr(part, name) == pytest.approx(expected)
+    if hasattr(part, "planner"):
+        assert part.planner.model.step == pytest.approx(0.02)
+
+
+def test_a_total_step_of_one_learns_a_target_at_once():
+    world = Built(ex.Corridor(), TEN, ex.QLearning.paper(1.0, step_unit="total"))
+    learn(world.agent, world.transition(4, 1, 7.0, None), world.rng)
+    assert dot(world.state(4), world.agent.weights[1]) == pytest.approx(7.0)
