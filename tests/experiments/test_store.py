@@ -24,7 +24,7 @@ def test_the_hash_follows_what_decides_the_numbers():
     for changes in (
         {"agent": ex.QLearning.paper(0.2)}, {"domain": ex.Corridor(slip=0.2)}, {"episodes": 41},
         {"features": ex.RandomBinary(9, 1)}, {"seed": 1}, {"bin": 5}, {"step_limit": 10},
-        {"lengths": True}, {"episodes": 0, "steps": 40},
+        {"curve": "length"}, {"episodes": 0, "steps": 40},
     ):  # fmt: skip
         assert trial_hash(replace(TRIAL, **changes)) != trial_hash(TRIAL)
     own = replace(TRIAL, step_limit=None)  # the corridor has none of its own, so it is 10,000
@@ -79,7 +79,7 @@ def stored(tmp_path):
     store, curves = Store(tmp_path), np.random.default_rng(0).normal(size=(3, 4))
     curves[1, 2:] = np.nan
     diverged, reasons = np.array([False, True, False]), ["", "planning is diverging: ε", ""]
-    batch = Batch(curves, diverged, curves + 1.0, [0, 3, 10**12], reasons)
+    batch = Batch(curves, diverged, [0, 3, 10**12], reasons)
     store.save("name", 5, batch, TRIAL)
     return store, batch
 

@@ -78,21 +78,30 @@ class PanelTable(ComponentTables):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfigFile(ComponentTables, Varied):
-    """The keys of a config file."""
+class CommonKeys:
+    """The keys of a config file that an experiment keeps; 0 and "" if they are not given.
 
-    name: str | None = key(FOLDER_NAME, None)
-    title: str | None = key(text(), None)
+    ``zoom`` is how many episodes around the first move of the goal are drawn once more.
+    """
+
+    name: str = key(FOLDER_NAME, "")
+    title: str = key(text(), "")
     notes: tuple[str, ...] = key(texts(), ())
-    record: Any = key(ANYTHING, None)
     episodes: int = key(whole(1), 0)
     steps: int = key(whole(1), 0)
     runs: int = key(whole(1, 2**31 - 1), 30)  # they are numbered in 32 bits
-    bin: int | None = key(whole(1), None)
-    bins: int | None = key(whole(1), None)
+    bin: int = key(whole(1), 0)
+    bins: int = key(whole(1), 0)
     seed: int = key(SEED, 0)
     step_limit: int | None = key(whole(1), None)
     zoom: int | None = key(whole(1), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigFile(ComponentTables, Varied, CommonKeys):
+    """The keys of a config file."""
+
+    record: Any = key(ANYTHING, None)
     panels: tuple[PanelTable, ...] = key(tables(PanelTable), (PanelTable(name=""),))
 
     def __post_init__(self) -> None:
@@ -101,7 +110,7 @@ class ConfigFile(ComponentTables, Varied):
         counted, width, other = (
             ("episodes", "bin", "bins") if self.episodes else ("steps", "bins", "bin")
         )
-        if getattr(self, other) is not None:
+        if getattr(self, other):
             raise ConfigError(f"does not go with {counted}, which has {width} instead", other)
         length, size = self.episodes or self.steps, getattr(self, width) or 1
         if size > length:
@@ -133,28 +142,21 @@ def merge_agents(
 
 
 def _read_record(record: Any, steps: int) -> dict[str, Any]:
-    """Read the key ``record``: a probe, another ``curve``, or ``lengths`` beside returns."""
+    """Read the key ``record``: a probe, or a ``curve`` other than that of returns or rewards."""
     if record is None:
         return {}
-    if isinstance(record, dict):
-        record = [record]
-    if isinstance(record, list) and any(isinstance(item, dict) for item in record):
-        if len(record) > 1:
-            raise ConfigError(f"a probe is recorded alone, got {record!r}", "record")
+    entries = record if isinstance(record, list | tuple) else [record]
+    if len(entries) != 1:
+        raise ConfigError(f"must have one entry, got {record!r}", "record")
+    (entry,) = entries
+    if isinstance(entry, dict):
         try:
-            return {"record": parse_record(record[0])}
+            return {"record": parse_record(entry)}
         except ValueError as error:
             raise ConfigError(str(error)) from None
-    names = convert(texts(), record, "record")
-    first, other = ("reward", TOTAL) if steps else ("return", LENGTH)
-    check_known("unknown", names, [first, other], "record")
-    if names == (other,):
-        return {"curve": other}
-    if TOTAL in names:
-        raise ConfigError(f"{TOTAL!r} is recorded alone, got {record!r}", "record")
-    if first not in names:
-        raise ConfigError(f"must contain {first!r}, got {record!r}", "record")
-    return {"lengths": LENGTH in names}
+    default, other = ("reward", TOTAL) if steps else ("return", LENGTH)
+    check_known("unknown", [entry], [default, other], "record")
+    return {"curve": other} if entry == other else {}
 
 
 @dataclass(frozen=True)
@@ -196,28 +198,13 @@ def _replace_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict
     return result
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """A config file that has been read and checked; ``steps`` is 0 where episodes are counted.
+@dataclass(frozen=True, kw_only=True)
+class Experiment(CommonKeys):
+    """A config file that has been read and checked; ``steps`` is 0 where episodes are counted."""
 
-    ``zoom`` is how many episodes around the first move of the goal are drawn once more.
-    """
-
-    name: str
-    title: str
-    notes: tuple[str, ...]
-    episodes: int
-    runs: int
-    bin: int
-    seed: int
-    step_limit: int | None
     panels: tuple[PanelConfig, ...]
-    steps: int = 0
-    bins: int = 1
-    lengths: bool = False
     curve: str = ""
     record: Record | None = None
-    zoom: int | None = None
 
     @property
     def is_sweep(self) -> bool:
@@ -343,17 +330,15 @@ def _read_experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment
     _import_kinds(data, trust)
     panels = tuple(config.expand_panels())
     check_size(panels)
-    names = {field.name for field in fields(Experiment)} & {field.name for field in fields(config)}
+    given = {field.name: getattr(config, field.name) for field in fields(CommonKeys)}
     computed = {
-        "name": convert(FOLDER_NAME, stem if config.name is None else config.name, "name"),
-        "title": stem if config.title is None else config.title,
+        "name": convert(FOLDER_NAME, config.name or stem, "name"),
+        "title": config.title or stem,
         "bin": config.bin or 1,
         "bins": min(config.bins or 100, config.steps) if config.steps else 1,
-        "panels": panels,
-        "record": None,
         **_read_record(config.record, config.steps),
     }
-    experiment = Experiment(**{**{name: getattr(config, name) for name in names}, **computed})
+    experiment = Experiment(**{**given, **computed}, panels=panels)
     _check_trials(experiment, trust)
     return experiment
 

@@ -32,8 +32,7 @@ METADATA_KEY = b"expectant"
 
 
 class Batch(NamedTuple):
-    """Some consecutive runs: ``curves`` (runs, bins), ``diverged`` (runs,), and the mean
-    ``lengths`` of episodes (runs, bins) if they are recorded.
+    """Some consecutive runs: ``curves`` (runs, bins) and ``diverged`` (runs,).
 
     ``evicted`` counts the entries that each run's model dropped; ``divergence`` is the reason of
     the first run that diverged, and "" for all others.
@@ -41,7 +40,6 @@ class Batch(NamedTuple):
 
     curves: np.ndarray
     diverged: np.ndarray
-    lengths: np.ndarray | None = None
     evicted: Sequence[int] = ()
     divergence: Sequence[str] = ()
 
@@ -135,11 +133,9 @@ class Store:
             stored_as = metadata["name"], metadata["first"], runs, table.num_rows
             if stored_as != (name, *span, runs * bins):
                 return None
-            lengths = table["length"]
             batch = Batch(
                 table["value"].to_numpy().reshape(shape),
                 table["diverged"].to_numpy().reshape(shape)[:, 0],
-                None if lengths.null_count else lengths.to_numpy().reshape(shape),
                 metadata["evicted"],
                 metadata["divergence"],
             )
@@ -194,9 +190,6 @@ def _batch_table(batch: Batch, trial: Trial, metadata: Mapping[str, Any]) -> Any
     first, (runs, bins) = metadata["first"], batch.curves.shape
     rows = runs * bins
     firsts = np.arange(bins) * trial.width if trial.record is None else trial.firsts
-    lengths = arrow.nulls(rows, arrow.float64())
-    if batch.lengths is not None:
-        lengths = arrow.array(batch.lengths.ravel())
     return arrow.table(
         {
             "trial": arrow.repeat(trial.id, rows),
@@ -205,7 +198,6 @@ def _batch_table(batch: Batch, trial: Trial, metadata: Mapping[str, Any]) -> Any
             "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
             "first": np.tile(firsts.astype(np.int64), runs),
             "value": batch.curves.ravel(),
-            "length": lengths,
             "diverged": np.repeat(batch.diverged, bins),
         }
     )

@@ -67,12 +67,11 @@ class TaskResult(NamedTuple):
 class FinishedRun(NamedTuple):
     """One run: ``values`` are the returns of its episodes or the rewards in its bins.
 
-    ``lengths`` are those of the episodes, ``evicted`` counts the entries that its model dropped at
-    its capacity, ``divergence`` is the reason why it diverged.
+    ``evicted`` counts the entries that its model dropped at its capacity, ``divergence`` is the
+    reason why it diverged.
     """
 
     values: np.ndarray
-    lengths: np.ndarray
     diverged: bool
     seconds: float
     steps: int
@@ -214,14 +213,10 @@ def run_here(
         return None
     evicted = count_evicted(stop.run.agent)
     reason = explain_divergence(stop.run, stop.status, trial.agent, trial.domain.display_name)
-    lengths = np.empty(0)
     if trial.record is None:
-        run = finish_records(setup, stop.run, stop.status)
-        values = curve_values(trial, run)
-        if trial.lengths:
-            lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
+        values = curve_values(trial, finish_records(setup, stop.run, stop.status))
     diverged = stop.status == DIVERGED
-    return FinishedRun(values, lengths, diverged, seconds, stop.steps, evicted, reason)
+    return FinishedRun(values, diverged, seconds, stop.steps, evicted, reason)
 
 
 def curve_values(trial: Trial, run: Run) -> np.ndarray:
@@ -238,12 +233,9 @@ def assemble_batch(task: Task, runs: list[FinishedRun]) -> TaskResult:
     """Make a batch of its runs, in order."""
     trial, values = task.trial, np.stack([run.values for run in runs])
     curves = values if trial.steps or trial.record else learning_curve(values, trial.bin)
-    lengths = None
-    if trial.lengths:
-        lengths = learning_curve(np.stack([run.lengths for run in runs]), trial.bin)
     first = next((place for place, run in enumerate(runs) if run.divergence), 0)
     reasons = [run.divergence if place == first else "" for place, run in enumerate(runs)]
     diverged, evicted = np.array([run.diverged for run in runs]), [run.evicted for run in runs]
-    batch = Batch(curves, diverged, lengths, evicted, reasons)
+    batch = Batch(curves, diverged, evicted, reasons)
     seconds, steps = sum(run.seconds for run in runs), sum(run.steps for run in runs)
     return TaskResult(task, batch, None, seconds, steps)

@@ -80,7 +80,6 @@ class Trial:
     step_limit: int | None = None
     steps: int = 0
     bins: int = 1
-    lengths: bool = False
     record: Record | None = None
     curve: str = ""
     panel_title: str = ""
@@ -120,7 +119,7 @@ class Trial:
         """Return the settings that decide the numbers of a run, not the number of runs or names."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
         record = None if self.record is None else self.record.to_dict()
-        curve = {"lengths": self.lengths, "record": record, "curve": self.curve}
+        curve = {"record": record, "curve": self.curve}
         return {
             "domain": self.domain.to_dict(),
             "features": self.features.to_dict(),
