@@ -20,7 +20,6 @@ from expectant.cli import app
 from expectant.experiments.best import FRESH, HALVES, best, choose_in_group, read_trial, select_best
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.probes import PROBES
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_report import heat_maps, report_sweep, sensitivity_lines
@@ -56,7 +55,7 @@ def test_groups_are_agents_in_domains(folder):
     assert sorted(rows) == list(range(60)) and len(ahead.rows) == 25
 
 
-def test_measures_are_means_of_some_bins(folder):
+def test_metrics_are_means_of_some_bins(folder):
     curves = folder.curves(7)
     assert curves.shape == (8, 20)
     for name, first in (("mean", 0), ("final", 15), ("after-switch", 10)):
@@ -217,24 +216,20 @@ SMALL = config_text(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0
 LESS = {"diverged", "worsened", "shortfall", "regret", "drop", "recovery", "unsteadiness",
         "settling", "attainment"}  # fmt: skip
 MORE = {"regret-falls", "learned-share", "adaptation"}
-BAD_LOOKS = {"solving_updates", "largest_value", "value_error", "squared_error", "known_error",
-             "outdated_actions", "value_change"}  # fmt: skip
 
 
 def recording(what: str) -> str:
     return SMALL.replace("bin = 10", f"record = {what}\nbin = 10")
 
 
-def of_look(name: str) -> str:
+def of_probe(name: str) -> str:
     return f'{{ probe = "{name}", every = 30 }}'
 
 
-def test_every_measure_and_look_says_which_way_is_better():
+def test_every_metric_says_which_way_is_better():
     for name, metric in METRICS.items():
         wanted = (True, True) if name in LESS else (False, False) if name in MORE else (False, True)
         assert (metric.prefers_less(False), metric.prefers_less(True)) == wanted, name
-    for name, look in PROBES.items():
-        assert look.of_errors == (name in BAD_LOOKS), name
 
 
 @pytest.mark.parametrize(
@@ -242,8 +237,8 @@ def test_every_measure_and_look_says_which_way_is_better():
     [
         ('["return"]', "mean", False),
         ('["length"]', "mean", True),
-        (of_look("value_error"), "last", True),
-        (of_look("greedy_return"), "last", False),
+        (of_probe("value_error"), "last", True),
+        (of_probe("greedy_return"), "last", False),
     ],
 )
 def test_the_best_is_the_least_where_less_is_better(tmp_path, what, metric, less):

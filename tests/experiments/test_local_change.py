@@ -82,7 +82,7 @@ def test_a_diverged_run_is_not_dropped():
     assert data["adapted_seeds"] == 1
 
 
-def test_rows_have_names_settings_and_measures():
+def test_rows_have_names_settings_and_metrics():
     panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
     agent = ex.QLearning.paper(0.3, discount=0.97)
     trial: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)

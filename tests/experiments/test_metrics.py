@@ -61,7 +61,7 @@ def test_after_a_switch_whole_bins_count():
             measured("after-switch", replace(panel, switch_every=every))
 
 
-def test_measures_of_switches_are_of_one_or_of_all():
+def test_metrics_of_switches_are_of_one_or_of_all():
     """Phases of two bins: the goal moves before bins 2, 4 and 6."""
     panel = panel_of([9.0, 9.0, 1.0, 3.0, 2.0, 3.0, 6.0, 3.0], switch_every=20)
     assert [measured("entry", panel, number)[0] for number in (1, 2, 3)] == [1.0, 2.0, 6.0]
@@ -122,27 +122,27 @@ def test_an_optimum_is_attained_by_its_own_phase():
         Level(10.0, 20.0, 4.0, "optimum"),
         Level(10.0, 20.0, 9.0, "outdated policy"),
     )
-    looked = replace(
+    probed = replace(
         panel_of([2.0, 3.7, 3.9, 4.0], [2.0, 3.0, 3.0, 3.0]),
         points=np.array([0, 5, 10, 20]),
         levels=levels,
     )
-    assert measured("attainment", looked) == [10.0, 20.0]
+    assert measured("attainment", probed) == [10.0, 20.0]
     with pytest.raises(Unavailable):
-        measured("attainment", replace(looked, levels=levels[2:]))
+        measured("attainment", replace(probed, levels=levels[2:]))
 
 
-def test_at_a_switch_the_first_look_of_a_phase_counts():
+def test_at_a_switch_the_first_probe_of_a_phase_counts():
     """Looks at both sides of every change: 3 and 4 are taken when the goal has just moved."""
-    looked = replace(
+    probed = replace(
         panel_of([1.0, 2.0, 3.0, 9.0, 4.0, 5.0]),
         points=np.array([0, 10, 10, 20, 20, 21]),
         phases=np.array([0, 0, 1, 1, 2, 2]),
     )
-    assert [measured("entry", looked, number)[0] for number in (1, 2)] == [3.0, 4.0]
-    assert measured("entry-falls", looked) == [-1.0]
+    assert [measured("entry", probed, number)[0] for number in (1, 2)] == [3.0, 4.0]
+    assert measured("entry-falls", probed) == [-1.0]
     with pytest.raises(Unavailable, match="probes right after a switch: 2 of 3"):
-        measured("entry", looked, 3)
+        measured("entry", probed, 3)
 
 
 def test_a_lowest_bin_is_picked_by_other_runs():

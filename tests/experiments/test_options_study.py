@@ -11,7 +11,7 @@ from expectant.core.verbs import learn_options
 
 
 @pytest.mark.parametrize("anywhere", [False, True])
-def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_step(anywhere):
+def test_only_an_option_that_stops_in_its_subgoal_can_probe_worse_than_one_bad_step(anywhere):
     """Random steps in two rooms: published values of the start fall to about −1.2."""
     rooms = ex.domains.TwoRooms()
     b = Built(rooms, ex.OneHot(), seed=1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,26 +11,17 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.curves import group_panels
 from expectant.experiments.interpretations import list_variants
 from expectant.experiments.reproduce import judge_study
+from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.study import read_paper
-from expectant.experiments.study_config import StudyConfig as AnyRequest
+from expectant.experiments.study_config import StudyConfig
 
 PAPER = read_paper()
-FIGURES, SETS, INTERPRETATIONS, read = (
-    PAPER.figures,
-    PAPER.interpretations,
-    PAPER.details,
-    PAPER.experiment,
-)
-figure = PAPER.experiments.__getitem__
+FIGURES, read, figure = PAPER.figures, PAPER.experiment, PAPER.experiments.__getitem__
 
 
-def variants():
-    return list_variants(PAPER)
-
-
-def StudyConfig(figures=FIGURES, **options):
-    return AnyRequest(PAPER, figures, **options)
+def configure(figures=FIGURES, **options):
+    return StudyConfig(PAPER, figures, **options)
 
 
 def agents(name, interpretation="literal"):
@@ -49,11 +41,8 @@ def test_figures_have_the_papers_parameters():
     )
     assert three["q_learning"].features == ex.RandomBinary(14, 5)
     assert three["q_learning"].domain.slip == pytest.approx(1 / 3)
-    assert (three["q_learning"].runs, three["q_learning"].episodes, three["q_learning"].bin) == (
-        10,
-        20_000,
-        500,
-    )
+    plain = three["q_learning"]
+    assert (plain.runs, plain.episodes, plain.bin) == (10, 20_000, 500)
     assert [p.name for p in figure("4a").panels] == ["slip 0", "slip 0.1", "slip 0.3"]
     four = agents("4b")
     assert [getattr(c.agent, "planning_steps", 0) for c in four.values()] == [0, 1, 5, 20]
@@ -67,7 +56,7 @@ def test_figures_have_the_papers_parameters():
 
 
 def test_every_detail_changes_something():
-    for variant in variants():
+    for variant in list_variants(PAPER):
         if variant.detail is None:
             continue
         changed = [trial.identity() for trial in variant.trials(0)]
@@ -82,16 +71,16 @@ def test_every_detail_changes_something():
         ] != [(x["domain"], x["features"]) for x in base], variant.name
 
 
-def test_the_commands_make_the_same_request_again():
-    assert StudyConfig().command() == "expectant reproduce"
-    assert StudyConfig(quick=True).command("3") == "expectant reproduce --figure 3 --quick"
-    request = StudyConfig(("5a", "5b"), seed=3, runs=7)
-    assert request.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
-    assert "quick" in StudyConfig(quick=True).warning
-    assert {trial.runs for trial in StudyConfig(quick=True).trials()} == {5}
-    assert {trial.runs for trial in StudyConfig(("5a",)).trials()} == {PAPER.claim_runs["5a"]}
-    assert {trial.runs for trial in request.trials()} == {7}
-    assert {trial.seed for trial in request.trials()} == {3}
+def test_the_commands_recompute_the_same_config():
+    assert configure().command() == "expectant reproduce"
+    assert configure(quick=True).command("3") == "expectant reproduce --figure 3 --quick"
+    config = configure(("5a", "5b"), seed=3, runs=7)
+    assert config.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
+    assert "quick" in configure(quick=True).warning
+    assert {trial.runs for trial in configure(quick=True).trials()} == {5}
+    assert {trial.runs for trial in configure(("5a",)).trials()} == {PAPER.claim_runs["5a"]}
+    assert {trial.runs for trial in config.trials()} == {7}
+    assert {trial.seed for trial in config.trials()} == {3}
 
 
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
@@ -114,11 +103,7 @@ def test_a_decision_is_cheap_with_maintained_weights():
 
 def test_known_levels_of_the_figures(tmp_path):
     """Figure 1 near −0.29 and −0.93, figure 3 near 6.2 and 4, with fewer runs than the paper."""
-    from expectant.experiments.runner import compute
-
     trials = [trial for name in ("1", "3") for trial in figure(name).trials()]
-    from dataclasses import replace
-
     trials = [
         replace(c, runs=4, episodes=8000) if c.experiment == "3" else replace(c, runs=40)
         for c in trials

@@ -77,7 +77,7 @@ def test_how_sure_a_softmax_is_by_hand():
         probe.of(ex.Corridor(cells=2), ex.QLearning.paper(0.1), seen)
 
 
-def test_how_far_values_move_from_look_to_look():
+def test_how_far_values_move_from_probe_to_probe():
     seen = Seen(np.array([[1.0, 2.0], [1.0, 4.0], [4.0, 3.0]]), np.empty((0, 0, 0)), np.zeros(3))
     found = find_probe("value_change").of(ex.Corridor(), ex.QLearning.paper(0.1), seen)
     assert found.tolist() == [0.0, 2.0, 5.0]
@@ -94,7 +94,7 @@ def test_the_value_of_the_start_by_hand():
     assert probe.levels(chain, agent, 1) == [{"optimum": 0.75 * (1 + 0.5 * 2) + 0.25 * 2}]
 
 
-def test_a_look_of_ones_own():
+def test_a_probe_of_ones_own():
     @register_probe("largest value", topics=("values",))
     def largest(domain, agent, seen):
         return seen.values.max(axis=1)
@@ -124,7 +124,7 @@ def test_errors_of_known_values():
 
 
 @pytest.mark.parametrize("name", sorted(PROBES))
-def test_a_run_that_diverged_counts_as_the_worst_of_every_look(name):
+def test_a_run_that_diverged_counts_as_the_worst_of_every_probe(name):
     """Where less is better the worst is the highest: it must not be taken for the best."""
     less = {"value_error", "squared_error", "known_error", "largest_value", "solving_updates"}
     less |= {"outdated_actions", "value_change"}
@@ -145,17 +145,15 @@ def detour(maze: ex.domains.DynaMaze, q: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("resolution", [1, 4])
 def test_updates_are_counted_until_the_way_is_the_best(resolution):
     """At a finer resolution there are many ways as good, in which greedy policies are at once."""
-    maze, agent = (
-        ex.domains.DynaMaze(resolution=resolution),
-        ex.DynaQ(per_feature(0.1), discount=0.95),
-    )
+    maze = ex.domains.DynaMaze(resolution=resolution)
+    agent = ex.DynaQ(per_feature(0.1), discount=0.95)
     q = ex.exact.optimal_action_values(maze, discount=0.95)
-    looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
+    answers = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
     work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
-    asked = Seen(np.zeros((0, 0)), looks, np.zeros(5, int), work)
+    asked = Seen(np.zeros((0, 0)), answers, np.zeros(5, int), work)
     found = find_probe("solving_updates").of(maze, agent, asked)
     assert found.tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
-    wrong = Seen(np.zeros((0, 0)), looks[[0, 1]], np.zeros(2, int), work[:2])
+    wrong = Seen(np.zeros((0, 0)), answers[[0, 1]], np.zeros(2, int), work[:2])
     assert find_probe("solving_updates").of(maze, agent, wrong).tolist() == [0.0, 1.0]
     nothing = asked._replace(work=np.zeros(5))
     with pytest.raises(ValueError, match="counts backups of pairs"):

@@ -1,4 +1,4 @@
-"""Looks at an agent on a make_schedule, as the curve of a run."""
+"""Probes of an agent on a make_schedule, as the curve of a run."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
     assert panel.levels == record_levels(trials[0].setup, greedy(500))
 
 
-def test_the_code_of_a_look_belongs_to_a_trials_identity():
+def test_the_code_of_a_probe_belongs_to_a_trials_identity():
     (trial,) = parse_config(SPEC, "test.toml").trials()
     settings = {name: getattr(trial, name) for name in trial.__dataclass_fields__}
     names = []
@@ -175,7 +175,7 @@ def test_the_code_of_a_look_belongs_to_a_trials_identity():
     assert names[0] == names[2] != names[1]
 
 
-def test_looks_may_begin_late_and_count_from_there():
+def test_probes_may_begin_late_and_count_from_there():
     """Lessons of 30 steps, then planning: the curve begins where they end."""
     text = """
         steps = 50

@@ -221,7 +221,7 @@ def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
         assert f"--out {folder}`" in done.stderr
 
 
-def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
+def test_a_metric_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "my_metrics_for_a_test.py").write_text(
         "import expectant as ex\n"
@@ -245,7 +245,7 @@ def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
         sys.modules.pop("my_metrics_for_a_test", None)
 
 
-def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
+def test_the_page_lists_every_metric_and_runs_its_study(tmp_path):
     text = (DOCS / "own-study.md").read_text()
     for heading, known in (("metric", METRICS), ("probe", PROBES)):
         table = re.search(rf"^\| {heading} \| is \|\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""What the study of the textbook needs of the lab: other curves, other looks, other metrics."""
+"""What the study of the textbook needs of experiments: other curves, other probes, other metrics."""
 
 from __future__ import annotations
 
@@ -39,13 +39,9 @@ def curve(extent: str, record: str):
 def test_curves_can_be_of_lengths():
     panel = curve("episodes = 4\nbin = 2", '["length"]')
     result = ex.run(
-        ex.domains.DynaMaze(),
-        ex.OneHot(),
-        ex.QLearning.paper(0.1),
-        episodes=4,
-        runs=2,
+        ex.domains.DynaMaze(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=4, runs=2,
         compiled=False,
-    )
+    )  # fmt: skip
     expected = result.lengths.reshape(2, 2, 2).mean(axis=2)
     np.testing.assert_array_equal(panel.curves["plain"], expected)
     assert (panel.unit, panel.quantity) == ("episode", "steps of an episode")
@@ -54,14 +50,9 @@ def test_curves_can_be_of_lengths():
 def test_curves_can_be_of_the_sum_of_rewards():
     panel = curve("steps = 2500\nbins = 4", '["total reward"]')
     result = ex.run(
-        ex.domains.DynaMaze(),
-        ex.OneHot(),
-        ex.QLearning.paper(0.1),
-        steps=2500,
-        bins=4,
-        runs=2,
+        ex.domains.DynaMaze(), ex.OneHot(), ex.QLearning.paper(0.1), steps=2500, bins=4, runs=2,
         compiled=False,
-    )
+    )  # fmt: skip
     sums = np.cumsum(result.rewards * 625, axis=1)
     np.testing.assert_allclose(panel.curves["plain"], sums)
     assert sums[:, -1].max() > 0
@@ -115,7 +106,7 @@ def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
         assert panel.curves["uniform"][number, -1] == pytest.approx(values[0], abs=1e-4)
 
 
-def test_looks_can_be_even_on_a_logarithmic_scale():
+def test_probes_can_be_even_on_a_logarithmic_scale():
     record = '[{ probe = "decided_states", every = 2, growth = 2.0 }]'
     panel = curve("steps = 40", record)
     assert panel.points.tolist() == [0, 2, 6, 14, 30, 40]
