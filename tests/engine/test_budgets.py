@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -57,14 +56,6 @@ def test_an_episodes_limit_is_the_runs_or_the_domains_or_the_usual_one():
     assert setup.budget().step_limit == 200
     assert replace(setup, step_limit=7).budget().step_limit == 7
     assert of_steps(6, 3).budget().step_limit == 10_000
-
-
-def test_later_runs_are_those_that_more_runs_would_have_had():
-    options: Any = {"episodes": 6, "compiled": False, "progress": False, "seed": 4}
-    all_runs = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), AGENT, runs=5, **options)
-    later = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), AGENT, runs=2, first_run=3, **options)
-    np.testing.assert_array_equal(later.returns, all_runs.returns[3:])
-    assert not np.array_equal(later.returns, all_runs.returns[:2])
 
 
 # ---------------------------------------------------------------------------- a loop of one's own

@@ -36,19 +36,6 @@ def test_a_budget_of_steps():
         assert totals[run] == pytest.approx(episodes.returns[run, :finished].sum() - left)
 
 
-def test_the_step_limit_cuts_episodes():
-    result = ex.run(
-        ex.Corridor(cells=50),
-        ex.OneHot(),
-        ex.QLearning.paper(0.0),
-        episodes=20,
-        runs=2,
-        step_limit=7,
-    )
-    assert result.lengths.max() == 7
-    assert result.returns.min() == -7.0
-
-
 INTERRUPTED = """
 from contextlib import contextmanager
 import expectant as ex

@@ -23,7 +23,7 @@ from expectant.engine import workers
 from expectant.engine.driver import new_control
 from expectant.engine.progress import Silent
 from expectant.engine.run import Runs
-from expectant.engine.setup import Setup, has_fixed_types, load_loop
+from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import CompileOrder, Processes, compile_ahead, run_on_threads
 from expectant.jit.compile import kernel_for
 
@@ -67,20 +67,8 @@ def test_leaving_stops_everything(error):
 # ---------------------------------------------------------------------- types that stay
 
 
-class Mine(ex.models.LinearExpectation):
-    """A model of somebody's own."""
-
-
 def job_with(agent, features=None):
     return Setup(ex.Corridor(), features or ex.OneHot(), agent, episodes=20, step_limit=50, seed=3)
-
-
-def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
-    assert has_fixed_types(
-        job_with(ex.Lookahead.paper(0.1, model=ex.models.Sample(), backups="seen"))
-    )
-    assert has_fixed_types(job_with(ex.QLearning.paper(0.1), ex.features.History(ex.OneHot(), 2)))
-    assert not has_fixed_types(job_with(ex.Lookahead.paper(0.1, model=Mine(0.1))))
 
 
 def test_code_that_does_not_ask_for_types_gives_the_same_run():
@@ -204,12 +192,9 @@ def run_gym(environment, threads, **options):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("dies", "message"), [(False, "motor broke.*in step of run 1, "), (True, "ended .* in run 1, ")]
-)
-def test_a_failure_lets_the_other_runs_finish(dies, message):
-    with pytest.raises(ex.EnvError, match=f"{message}.*3 of 4 runs") as caught:
-        run_gym(lambda: FailsIn((1,), dies), 2)
+def test_a_crash_lets_the_other_runs_finish():
+    with pytest.raises(ex.EnvError, match=r"ended .* in run 1, .*3 of 4 runs") as caught:
+        run_gym(lambda: FailsIn((1,), True), 2)
     assert caught.value.finished is not None
     assert caught.value.finished.numbers == [0, 2, 3]
 
@@ -220,7 +205,7 @@ import numpy as np
 import expectant as ex
 from hall_env import HallEnv
 print("script")
-GAIN = 2.0
+GAIN, episode = 2.0, None  # a global with the name of an attribute
 class Mine(HallEnv):
     def step(self, action):
         seen, reward, *rest = super().step(action)
