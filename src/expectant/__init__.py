@@ -111,7 +111,7 @@ __all__ = [
 
 __version__ = VERSION
 
-# What needs heavy libraries is imported when it is first used.
+# imported when first used, because they need heavy libraries
 _LATER = {
     "Sweep": "expectant.experiments.sweep",
     "quick_check": "expectant.experiments.quick_check",

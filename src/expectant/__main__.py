@@ -6,7 +6,7 @@ from expectant.core.errors import MissingExtra, require_extra
 
 
 def main() -> None:
-    """The command line, or the sentence that says what to install for it."""
+    """Run the command line, or print how to install it."""
     try:
         require_extra("the command line", "cli")
     except MissingExtra as error:
@@ -15,7 +15,7 @@ def main() -> None:
     try:
         from expectant.cli import main as command
     except KeyboardInterrupt:  # Typer and Rich take their time
-        print("expectant: interrupted before anything was begun", file=sys.stderr)
+        print("expectant: interrupted before anything started", file=sys.stderr)
         raise SystemExit(1) from None
     command()
 

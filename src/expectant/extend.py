@@ -1,16 +1,15 @@
-"""Everything that authors of components import, in one place: ``from expectant import extend``.
+"""The one place to import from for authors of components: ``from expectant.extend import ...``.
 
-Base classes and declarations to configure a component, verbs to implement, and the small compiled
-functions that the package's own parts are made of. Each module lists its names in ``__all__``;
-docs/own-parts.md says which of them each kind of component needs.
+It has base classes (:mod:`expectant.core.interfaces`), verbs to implement
+(:mod:`expectant.core.verbs`) and the small compiled functions that the package's parts are made of.
+docs/own-parts.md lists those that each kind of component needs.
 """
 
 # ruff: noqa: F403
 from typing import Any
 
 from expectant import step_sizes
-from expectant.agents import action_selection as acting
-from expectant.agents import centering, planner, planning_agent, planning_updates
+from expectant.agents import action_selection, centering, planner, planning_agent, planning_updates
 from expectant.agents.action_selection import *
 from expectant.agents.centering import *
 from expectant.agents.planner import *
@@ -26,7 +25,7 @@ from expectant.core.verbs import *
 from expectant.step_sizes import *
 
 __all__: list[str] = ["register_metric", "register_probe", "rules"]  # noqa: F405
-__all__ += acting.__all__
+__all__ += action_selection.__all__
 __all__ += centering.__all__
 __all__ += config.__all__
 __all__ += errors.__all__
@@ -41,7 +40,7 @@ __all__ += verbs.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import what belongs to experiments when it is first used."""
+    """Import names of experiments when they are first used."""
     if name == "register_probe":
         from expectant.experiments.probes import register_probe
 

@@ -21,20 +21,11 @@ def test_numbers_are_stored_in_one_type_so_that_sweeps_never_recompile():
 
 
 def test_a_model_that_needs_a_finite_mdp_says_so():
-    from typing import NamedTuple
-
-    class Nothing(NamedTuple):
-        now: np.ndarray
-
-    class Open(ex.Domain):
-        actions = 2
-        states = 3
-
-        def build(self, rng):
-            return Nothing(np.zeros(1, np.int64))
-
-    with pytest.raises(ValueError, match="TrueModel: needs a domain that is a finite MDP, Open"):
-        ex.run(Open(), ex.OneHot(), ex.QPlanning.paper(0.1, model="true"), episodes=1)
+    domain = ex.MountainCar()
+    with pytest.raises(
+        ValueError, match="TrueModel: needs a domain that is a finite MDP, Mountain"
+    ):
+        ex.run(domain, ex.Tiles(2, 2), ex.QPlanning.paper(0.1, model="true"), episodes=1)
 
 
 def test_parameters_make_a_subclass_a_config():

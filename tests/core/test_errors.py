@@ -1,4 +1,4 @@
-"""An error in a user's code is told with file and line; a wrong setting without."""
+"""Errors in user code are reported with file and line, wrong parameters without."""
 
 from __future__ import annotations
 
