@@ -99,16 +99,12 @@ class TableOption(Option):
             )
         tables = [option.table(context.actions) for option in options]
         for position, table in enumerate(tables):
-            shape = table.shape
-            if shape != (states, context.actions):
+            if table.shape != (states, context.actions):
                 raise ValueError(
                     f"TableOption: policy of option {position} must be for {states} states and "
-                    f"{context.actions} actions, got {shape}"
+                    f"{context.actions} actions, got {table.shape}"
                 )
-        return TableOptionsPart(
-            np.stack(tables),
-            np.array([option.stop for option in options]),
-        )
+        return TableOptionsPart(np.stack(tables), np.array([option.stop for option in options]))
 
     def build(self, context: BuildContext) -> TableOptionsPart:
         return self.build_together([self], context)

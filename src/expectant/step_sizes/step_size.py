@@ -92,11 +92,6 @@ def _(step, row, state, error):
     return step * error * squared_length(state)
 
 
-@tick.register(float)
-def _(step):
-    pass
-
-
 def use_current_step(part_type: type) -> None:
     """Register the ``current`` (1,) step of a part as the step size of all weights."""
 
