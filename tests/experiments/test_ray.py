@@ -21,7 +21,7 @@ import ray
 from ray.cluster_utils import Cluster
 from expectant.experiments.sweep import run_file
 
-spec, folder = Path(sys.argv[1]), Path(sys.argv[2])
+path, folder = Path(sys.argv[1]), Path(sys.argv[2])
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 node = cluster.add_node(num_cpus=1)
 ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
@@ -45,7 +45,7 @@ def saboteur():  # a machine that dies takes its workers with it, in the middle 
     print("killed at", len(list(folder.glob("runs/*.parquet"))))
 
 threading.Thread(target=saboteur, daemon=True).start()
-_, outcome = run_file(spec, folder, threads=None, engine="ray", address=None, shard=None, search=None, trials=1)
+_, outcome = run_file(path, folder, engine="ray")
 print("computed", outcome.computed, "failed", outcome.failed)
 ray.shutdown()
 cluster.shutdown()
