@@ -192,7 +192,7 @@ class PrioritizedSweeping(Backups):
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = parameter(whole(1), default=10_000, meaning="distinct states there is room for")
+    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
     threshold: float = parameter(at_least(0.0), default=1e-4)
     links: int = parameter(whole(1), default=8, meaning="predecessors kept of every state")
 

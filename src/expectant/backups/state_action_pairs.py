@@ -235,7 +235,7 @@ class SeenPairs(Backups):
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
-    capacity: int = parameter(whole(1), default=10_000, meaning="distinct states there is room for")
+    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
     untried: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits_parameter()
 

@@ -99,7 +99,7 @@ class SeenPart(NamedTuple):
     """``distinct`` holds every distinct state in a row.
 
     ``serials`` (n,) are the rows' serial numbers, in the order in which states were first seen;
-    ``total`` (1,) is the number of serials given. ``scratch`` is scratch.
+    ``total`` (1,) is the number of serials given.
     """
 
     distinct: DistinctPart
@@ -180,7 +180,7 @@ class SeenStates(Backups):
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = parameter(whole(1), default=10_000, meaning="distinct states there is room for")
+    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
 
     def build(self, context: BuildContext) -> SeenPart:
         return empty_rows(context.shape, self.capacity)

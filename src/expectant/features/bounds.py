@@ -28,26 +28,26 @@ MARGIN = 0.1  # of the observed range
 def known_bounds(
     owner: str,
     domain: Domain,
-    given: Sequence[tuple[float, float]] | None,
+    explicit: Sequence[tuple[float, float]] | None,
     dimensions: Sequence[int] | None = None,
 ) -> Bounds:
-    """Return the ``given`` bounds or else the domain's, of all or some ``dimensions``.
+    """Return the ``explicit`` bounds or else the domain's, of all or some ``dimensions``.
 
     Raise ValueError if they are missing, infinite or of the wrong number.
     """
     native, name = domain.bounds, type(domain).__name__
-    if given is None and native is None:
+    if explicit is None and native is None:
         raise ValueError(
             f"{owner}: needs a domain with bounds, {name} has none: give bounds=, "
             "a (low, high) for every component of its observations"
         )
     components = 1 if domain.states is not None else None if native is None else len(native)
-    if given is not None and components not in (None, len(given)):
+    if explicit is not None and components not in (None, len(explicit)):
         raise ValueError(
             f"{owner}: bounds must have one (low, high) for each of the {components} components "
-            f"of the observations of {name}, got {len(given)}"
+            f"of the observations of {name}, got {len(explicit)}"
         )
-    bounds = tuple((float(low), float(high)) for low, high in given or native or ())
+    bounds = tuple((float(low), float(high)) for low, high in explicit or native or ())
     for dimension in range(len(bounds)) if dimensions is None else dimensions:
         if dimension >= len(bounds):
             raise ValueError(

@@ -246,7 +246,7 @@ class SparseExpectation(Model):
     linear: ClassVar[bool] = True
 
     step: float | StepSize = parameter(step_size(), default=0.1)
-    capacity: int = parameter(whole(1), default=128, meaning="entries a column has room for")
+    capacity: int = parameter(whole(1), default=128, meaning="maximum number of entries per column")
     threshold: float = parameter(at_least(0.0), default=0.03)
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
