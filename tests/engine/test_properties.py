@@ -170,6 +170,8 @@ def test_parts_of_a_users_own_compose_compiled():
 
 GENERATOR = {  # works at compile time, or in plain Python only
     "expectant.core.dispatch",
+    "expectant.core.rng",
+    "expectant.core.tree",
     *(f"expectant.jit.{name}" for name in ("reductions", "rng", "overloads", "numba_internals")),
 }
 # Records that the loop itself makes, and those of a look.
