@@ -368,6 +368,7 @@ def pairs() -> list[tuple[Any, Any]]:
     backups.sort(key=lambda each: isinstance(each, ex.backups.StateSampler))
     models.sort(key=lambda each: not isinstance(each, PLACES))
     models += [ex.models.SparseExpectation(per_feature(0.1))] * (len(backups) - len(models))
+    backups += [EXAMPLES["replay"]] * (len(models) - len(backups))
     mixed = list(zip(models, backups, strict=True))
     return mixed + list(
         zip(

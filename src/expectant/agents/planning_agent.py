@@ -178,7 +178,7 @@ class PlanningAgent(Agent, abstract=True):
             empty_state(context.shape),
             context.actions,
             self.planning_steps,
-            fits if model.learns and not model.several_steps else 0,
+            fits if model.learns and not (model.several_steps or model.weighs_data) else 0,
             self.interpretation.relabelled_rewards,
             self.interpretation.stored_termination,
             build_rollout(backups.length if isinstance(backups, Rollout) else 1, model, context),

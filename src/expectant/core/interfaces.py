@@ -323,6 +323,9 @@ class Model(Buildable, abstract=True):
     rolls_out: ClassVar[str] = ""  # what sample_next writes: "states", "means", or "" if it cannot
     linear: ClassVar[bool] = False  # linear in the features: can plan from single features
     several_steps: ClassVar[bool] = False  # learns from consecutive real steps only, not by replay
+    weighs_data: ClassVar[bool] = (
+        False  # fits all data at once: replayed transitions are not fitted
+    )
 
     def build(self, context: BuildContext) -> object:
         """Build the part that compiled code plans with, for one run."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from expectant.core.reductions import add_to_row
 from expectant.core.vectors import add, dot, max_action_value, state_value
 from expectant.core.verbs import (
     adapt,
@@ -21,6 +22,7 @@ from expectant.core.verbs import (
     optional,
     rate,
     size,
+    sum_through,
     value,
     value_change,
 )
@@ -28,6 +30,7 @@ from expectant.core.verbs import (
 __all__ = [
     "accumulate",
     "add_columns",
+    "add_process_noise",
     "bound_trace",
     "bound_traces",
     "clear_trace",
@@ -36,7 +39,9 @@ __all__ = [
     "enter_trace",
     "entropy_of",
     "epsilon_greedy_value",
+    "estimation_variance",
     "expected_sarsa",
+    "follow_gain",
     "follow_trace",
     "follow_traces",
     "gradient_planning",
@@ -52,6 +57,7 @@ __all__ = [
     "rvi_q_learning",
     "sarsa",
     "sarsa_lambda",
+    "shrink_covariance",
     "softmax",
     "td_target",
     "true_online_sarsa",
@@ -323,6 +329,56 @@ def clear_trace(trace):
     """e ← 0, at the start of an episode."""
     for j in range(trace.shape[0]):
         trace[j] = 0.0
+
+
+# -------------------------------------------------------------------------- recursive least squares
+#
+# A Kalman filter for the weights of a linear model (Kalman 1960; Sutton 1992, "Gain adaptation
+# beats least squares?"). C, ``covariance`` (A, d, D), is the covariance of the weights of all
+# outputs of an action, in units of the variance of an outcome, and with v = C s, h = sᵀC s:
+#
+#     g = v / (1 + h),   F ← F + (s' − F s) gᵀ,   b ← b + (r − bᵀs) g,   C ← C − g vᵀ.
+#
+# Weights that may drift have process noise, which grows C along the active features. Without it
+# this is recursive least squares: ridge regression on all data so far, with ridge 1 / C_ii of the
+# first C.
+
+
+@function
+def add_process_noise(covariance, action, state, noise, limit):
+    """C_ii ← min(C_ii + q, limit) for active i, so that unobserved directions do not wind up."""
+    for n in range(size(state)):
+        i = index(state, n)
+        if value(state, n) != 0.0 and covariance[action, i, i] < limit:
+            covariance[action, i, i] = min(covariance[action, i, i] + noise, limit)
+
+
+@function
+def estimation_variance(covariance, action, state, gain):
+    """h = sᵀC s, the variance of a prediction; writes C s into ``gain`` (1, D)."""
+    sum_through(state, covariance, action, gain[0])
+    return max(dot(state, gain[0]), 0.0)
+
+
+@function
+def follow_gain(rewards, rows, action, gain, variance, reward_error, errors):
+    """F ← F + (s' − F s) gᵀ and b ← b + (r − bᵀs) g, with C s in ``gain`` and ``errors`` (1, D)."""
+    for j in range(rows.shape[1]):
+        if gain[0, j] != 0.0:
+            change = gain[0, j] / (1.0 + variance)
+            rewards[action, j] += change * reward_error
+            add_to_row(rows, action, j, change, errors[0])
+
+
+@function
+def shrink_covariance(covariance, action, gain, variance):
+    """C ← C − u uᵀ with u = C s / √(1 + h), which is symmetric to the bit; overwrites ``gain``."""
+    root = math.sqrt(1.0 + variance)
+    for j in range(gain.shape[1]):
+        gain[0, j] /= root
+    for j in range(covariance.shape[1]):
+        if gain[0, j] != 0.0:
+            add_to_row(covariance, action, j, -gain[0, j], gain[0])
 
 
 # ------------------------------------------------------------------------------ gradient planning

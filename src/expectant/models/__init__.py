@@ -6,6 +6,7 @@ from expectant.core.interfaces import Model
 from expectant.models.distribution import Distribution, TrueModel
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
+from expectant.models.kalman import KalmanExpectation
 from expectant.models.n_step import NStepExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
@@ -21,6 +22,7 @@ __all__ = [
     "ExactEpisodic",
     "ExactExpectation",
     "ExplorationBonus",
+    "KalmanExpectation",
     "LinearExpectation",
     "Model",
     "NStepExpectation",
@@ -35,6 +37,7 @@ NAMED_MODELS: dict[str, Callable[[float | StepSize], Model]] = {
     "expectation": LinearExpectation,
     "cached_lookahead": CachedLookahead,
     "sparse": SparseExpectation,
+    "kalman": lambda step: KalmanExpectation(),
     "episodic": EpisodicExpectation,
     "network": lambda step: (
         NetworkExpectation() if as_step_size(step).adapts else NetworkExpectation(step=step)

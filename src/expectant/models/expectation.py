@@ -75,9 +75,9 @@ def add_row(rows, row, weights, amount):
         weights[i] += amount * rows[row, i]
 
 
-@fit.register(LinearPart)
-def _(model, transition):
-    """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))², s' = 0 at the end."""
+@function
+def write_errors(model, transition):
+    """Write s' − s̄ into the scratch row, s' = 0 at the end; returns r − r(s, a)."""
     state, action, work = transition.state, transition.action, model.work
     reward_error = transition.reward - dot(state, model.rewards[action])
     predict(model, state, action)
@@ -86,6 +86,14 @@ def _(model, transition):
     for n in range(size(transition.next_state)):
         j, x = index(transition.next_state, n), value(transition.next_state, n)
         work[0, j] += transition.alive * x
+    return reward_error
+
+
+@fit.register(LinearPart)
+def _(model, transition):
+    """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))²."""
+    state, action, work = transition.state, transition.action, model.work
+    reward_error = write_errors(model, transition)
     adapt_columns(model.step, action, state, reward_error, work[0])
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)

@@ -113,6 +113,7 @@ class ExplorationBonus(Model):
     rolls_out = property(attrgetter("model.rolls_out"))
     linear = property(attrgetter("model.linear"))
     several_steps = property(attrgetter("model.several_steps"))
+    weighs_data = property(attrgetter("model.weighs_data"))
     learns = property(attrgetter("model.learns"))
 
     def build(self, context: BuildContext) -> ExplorationBonusPart:

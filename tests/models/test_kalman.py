@@ -1,0 +1,151 @@
+"""The Kalman-fitted model against ridge regression, sample averages, and a million steps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from backups.weighted import Values
+from building import Built
+
+import expectant as ex
+from expectant.core.dispatch import unowned
+from expectant.core.updates import add_process_noise, estimation_variance, shrink_covariance
+from expectant.core.vectors import Weighted, dense
+from expectant.core.verbs import fit, function
+from expectant.jit.compile import kernel_for
+
+CORRIDOR = ex.Corridor(slip=0.25)
+FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
+
+
+def some_transitions(built, count):
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        state, action, following = (int(rng.integers(n)) for n in (9, 2, 11))
+        inside = following if following < 9 else None
+        yield built.transition(state, action, float(rng.normal()), inside)
+
+
+@pytest.mark.parametrize("features", FEATURES, ids=lambda features: features.kind)
+@pytest.mark.parametrize("prior", [0.5, 100.0])
+def test_without_noise_it_is_ridge_regression(features, prior):
+    built = Built(CORRIDOR, features)
+    model = ex.models.KalmanExpectation(0.0, prior).build(built.setting)
+    seen = list(some_transitions(built, 300))
+    for transition in seen:
+        fit(model, transition)
+    width, size = built.setting.width, built.shape.size
+    for action in range(2):
+        rows = [t for t in seen if t.action == action]
+        inputs = np.array([dense(t.state, width)[:size] for t in rows])
+        outputs = np.array([t.alive * dense(t.next_state, width)[:size] for t in rows])
+        rewards = np.array([t.reward for t in rows])
+        penalised = np.vstack([inputs, np.eye(size) / np.sqrt(prior)])
+        targets = np.vstack([np.c_[outputs, rewards], np.zeros((size, size + 1))])
+        expected = np.linalg.lstsq(penalised, targets, rcond=None)[0]
+        np.testing.assert_allclose(model.linear.rows[action, :, :size], expected[:, :-1], atol=1e-8)
+        np.testing.assert_allclose(model.linear.rewards[action, :size], expected[:, -1], atol=1e-8)
+        inverse = np.linalg.inv(inputs.T @ inputs + np.eye(size) / prior)
+        np.testing.assert_allclose(model.covariance[action, :, :size], inverse, atol=1e-8)
+
+
+def test_with_one_hot_features_it_is_the_sample_average():
+    """Three outcomes of one action and prior 2, which counts as half an outcome of zero."""
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.models.KalmanExpectation(0.0, 2.0).build(built.setting)
+    for reward, successor in ((1.0, 3), (2.0, 5), (3.0, None)):
+        fit(model, built.transition(4, 1, reward, successor))
+    assert model.linear.rewards[1, 4] == pytest.approx(6.0 / 3.5)
+    assert model.linear.rows[1, 4, [3, 5]] == pytest.approx([1 / 3.5, 1 / 3.5])
+    assert model.covariance[1, 4, 4] == pytest.approx(1 / 3.5)
+    assert np.count_nonzero(model.linear.rows) == 2
+
+
+def test_noise_by_hand_and_never_beyond_the_prior():
+    """C = 1, then 1/2 + 1/4 → 3/7; a feature that is never seen stays at its prior."""
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.models.KalmanExpectation(0.25, 1.0).build(built.setting)
+    fit(model, built.transition(4, 1, 1.0, 3))
+    assert model.covariance[1, 4, 4] == pytest.approx(0.5) and model.linear.rewards[1, 4] == 0.5
+    fit(model, built.transition(4, 1, 2.0, 3))
+    assert model.covariance[1, 4, 4] == pytest.approx(3 / 7)
+    assert model.linear.rewards[1, 4] == pytest.approx(0.5 + 1.5 * 3 / 7)
+    assert model.covariance[0, 4, 4] == model.covariance[1, 3, 3] == 1.0
+
+
+class Filter(NamedTuple):
+    state: Weighted
+    covariance: np.ndarray
+    gain: np.ndarray
+    least: np.ndarray
+
+
+@function
+def filter_steps(task, steps, noise, prior, jitter, rng):
+    """Filter states whose features differ by ``jitter``; note the least variance."""
+    task, rng = unowned(task), unowned(rng)
+    for _ in range(steps):
+        level = rng.random() - 0.5
+        for n in range(task.state.values.shape[0]):
+            task.state.values[n] = level + jitter * rng.random()
+        add_process_noise(task.covariance, 0, task.state, noise, prior)
+        variance = estimation_variance(task.covariance, 0, task.state, task.gain)
+        task.least[0] = min(task.least[0], variance)
+        shrink_covariance(task.covariance, 0, task.gain, variance)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.001])
+@pytest.mark.parametrize(("prior", "jitter"), [(1.0, 1e-9), (1e6, 1e-4), (1.0, 0.0)])
+def test_a_million_steps_with_nearly_collinear_features_stay_positive_definite(
+    noise, prior, jitter
+):
+    active, index = np.arange(6), np.array([-1])
+    covariance = np.zeros((1, 6, 8))
+    covariance[0, range(6), range(6)] = prior
+    state = Weighted(active, np.zeros(6), index)
+    task = Filter(state, covariance, np.zeros((1, 8)), np.ones(1))
+    kernel = kernel_for(task, filter_steps)
+    kernel(task, 1_000_000, noise, prior, jitter, np.random.default_rng(0))
+    matrix = covariance[0, :, :6]
+    assert np.isfinite(matrix).all() and task.least[0] >= 0.0
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.linalg.cholesky(matrix)
+    assert matrix.diagonal().max() <= prior * (1 + 1e-12)
+
+
+def agents():
+    kalman: Any = {"model": "kalman", "planning_steps": 2}
+    option = (ex.options.TableOption((1,) * 9, (0.25,) * 9),)
+    yield "q_planning", ex.QPlanning(**kalman)
+    yield "cached_values", ex.CachedValues(**kalman)
+    yield "cached_policy", ex.CachedPolicy(**kalman)
+    yield "levi", ex.Lookahead(planning_update="levi", **kalman)
+    yield "gtd2", ex.Lookahead(planning_update="gtd2", **kalman)
+    yield "average_reward", ex.Lookahead(centering=0.1, discount=1.0, **kalman)
+    yield "options", ex.Lookahead(options=option, **kalman)
+    yield "rollout", ex.Lookahead(backups=ex.backups.Rollout(3), **kalman)
+    yield "network", ex.Lookahead(0.02, values=ex.agents.NetworkValues(3), **kalman)
+    bonus = ex.models.ExplorationBonus(ex.models.KalmanExpectation(), 0.1)
+    yield "bonus", ex.Lookahead(model=bonus, planning_steps=2)
+    for name in ex.agents.PlanningAgent.backup_names:
+        yield name, ex.Lookahead(backups=name, **kalman)
+
+
+@pytest.mark.parametrize("agent", [pytest.param(agent, id=name) for name, agent in agents()])
+def test_it_goes_with_every_agent_and_backup_distribution(agent):
+    ex.check(agent, CORRIDOR, ex.RandomBinary(12, 3), steps=40, compiled=False)
+
+
+def test_replayed_transitions_are_not_fitted_again():
+    agent = ex.Lookahead(model="kalman", backups=ex.backups.Replay(model_fits=5))
+    assert Built(CORRIDOR, ex.OneHot(), agent).agent.planner.replayed_fits == 0
+
+
+def test_it_beats_gradient_steps_on_the_changing_corridor():
+    """Figure 5's domain, whose ε-greedy optimum is 13.92; Algorithm 1 as printed earns 10."""
+    agent = ex.Lookahead.paper(0.1, model="kalman", planning_steps=5)
+    changing = ex.Corridor(slip=0.1, switch_every=500)
+    returns = ex.run(changing, ex.RandomBinary(14, 5), agent, episodes=2000, runs=8).returns
+    assert returns.mean() > 13.0
