@@ -13,7 +13,7 @@ from expectant.cli import app
 from expectant.experiments.best import best
 from expectant.experiments.curves import CURVES
 from expectant.experiments.reproduce import choose_target
-from expectant.experiments.results_folder import TRIALS
+from expectant.experiments.store import TRIALS
 from expectant.experiments.study import read_paper, study_word
 from expectant.experiments.study_config import QUICK_RUNS, StudyConfig
 

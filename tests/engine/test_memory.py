@@ -19,7 +19,7 @@ from expectant.core.memory import (
     configured_limit,
 )
 from expectant.engine.setup import Setup
-from expectant.experiments import runner, tasks
+from expectant.experiments import engines
 from expectant.experiments.sweep import Sweep
 
 MIB = 2**20
@@ -181,7 +181,7 @@ def test_runs_that_are_kept_must_fit_together(monkeypatch):
 
 def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("EXPECTANT_MEMORY", "60 MiB")
-    run_one, lock, under_way, most = tasks.run_one, threading.Lock(), [0], [0]
+    run_one, lock, under_way, most = engines.run_one, threading.Lock(), [0], [0]
 
     def counted(*arguments):
         with lock:
@@ -194,7 +194,7 @@ def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
             with lock:
                 under_way[0] -= 1
 
-    monkeypatch.setattr(runner, "run_one", counted)
+    monkeypatch.setattr(engines, "run_one", counted)
     sweep = Sweep(domain=CAR, features=MIDDLING, agents={"ahead": AGENT}, steps=2, runs=4)
     assert sweep.run(tmp_path / "sweep", compiled=False, threads=3).computed == 1
     assert most == [1]

@@ -10,12 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.results_folder import SWEEP, mark_folder
-from expectant.experiments.runner import Work
-from expectant.experiments.store import Batch, Store
+from expectant.experiments.runner import Work, write_trials
+from expectant.experiments.store import SWEEP, FinishedRun, Store, mark_folder
 from expectant.experiments.toml_tables import parse_toml
-from expectant.experiments.trial_table import write_trials
-from expectant.experiments.trials import Trial, batches
+from expectant.experiments.trials import BATCH, Trial
 
 SPEC = """
 name = "made-up"
@@ -88,9 +86,9 @@ def write_sweep(
         curves = value(trial) - 5.0 * np.exp(-4 * place) + rng.normal(0, noise, (trial.runs, 1))
         gone = np.arange(trial.runs) < diverged(trial)
         curves[np.ix_(gone, place > 0.5)] = np.nan
-        for first, count in batches(trial.runs):
-            some = slice(first, first + count)
-            work.store.save(name, first, Batch(curves[some], gone[some]), trial)
+        runs = list(map(FinishedRun, curves, gone))
+        for first in range(0, trial.runs, BATCH):
+            work.store.save(name, first, runs[first : first + BATCH], trial)
     folder.joinpath("config.toml").write_text(text)
     write_trials(work, folder, parse_toml(text, "made-up.toml"))
     return trials

@@ -19,12 +19,12 @@ from expectant.analysis.selection import trial_intervals
 from expectant.cli import app
 from expectant.experiments.best import FRESH, HALVES, best, choose_in_group, read_trial, select_best
 from expectant.experiments.config_file import parse_config
+from expectant.experiments.engines import Kernels
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_report import heat_maps, report_sweep, sensitivity_lines
 from expectant.experiments.sweep_results import Group, compute_metric, read_folder
-from expectant.experiments.tasks import Kernels
 
 run = CliRunner()
 TINY = """

@@ -1,4 +1,4 @@
-"""A real cluster of two nodes on this machine; skipped where Ray is not installed."""
+"""A played cluster, and a real one of two nodes that is skipped where Ray is not installed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import importlib.util
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from experiments.sweeping import config_text, results, start
+from experiments.sweeping import TRIAL, config_text, results, start
 
-pytestmark = pytest.mark.skipif(
+from expectant.experiments.engines import Kernels, Task, TaskResult, use_ray
+from expectant.experiments.store import Span
+
+needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra 'ray'"
 )
 
@@ -52,6 +57,7 @@ cluster.shutdown()
 """
 
 
+@needs_ray
 def test_a_cluster_with_a_killed_node_gives_the_same_bytes(tmp_path):
     path = tmp_path / "tiny.toml"
     path.write_text(config_text([0.01, 0.02, 0.03, 0.04, 0.05], episodes=2500))
@@ -68,6 +74,7 @@ def test_a_cluster_with_a_killed_node_gives_the_same_bytes(tmp_path):
     assert results(tmp_path / "ray") == results(tmp_path / "threads")
 
 
+@needs_ray
 def test_an_address_where_nobody_listens(tmp_path):
     path = tmp_path / "tiny.toml"
     path.write_text(config_text([0.1]))
@@ -76,3 +83,56 @@ def test_an_address_where_nobody_listens(tmp_path):
     assert process.returncode == 1
     assert "no Ray cluster at '127.0.0.1:1'" in errors and "Traceback" not in errors
     assert not (tmp_path / "out").exists()
+
+
+class Lost(Exception):
+    """What Ray says of a node that has gone."""
+
+
+class Cluster:
+    """A cluster of two cores that computes a batch when it is waited for; "gone" never returns."""
+
+    exceptions = SimpleNamespace(RayError=Lost)
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {}
+        self.cancelled: list[str] = []
+        self.left = False
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **settings: Any) -> None:
+        self.left = False
+
+    def shutdown(self) -> None:
+        self.left = True
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0}
+
+    def remote(self, **settings: Any) -> Any:
+        self.settings = settings
+        return lambda compute: SimpleNamespace(remote=lambda task, *rest: task)
+
+    def wait(self, references: list[Any], timeout: float) -> tuple[list[Any], list[Any]]:
+        return references[:1], references[1:]
+
+    def get(self, task: Task) -> TaskResult:
+        if task.name == "gone":
+            raise Lost("\n  the node has died  \nand so on")
+        return TaskResult(task, [])
+
+    def cancel(self, task: Task, force: bool) -> None:
+        self.cancelled.append(task.name)
+
+
+def test_batches_are_handed_out_and_cancelled_when_nobody_waits_any_more():
+    ray = Cluster()
+    tasks = iter([Task(TRIAL, name, Span(0, 10)) for name in ("a", "gone", "c", "d", "e", "f")])
+    course: Any = use_ray(ray, None, Kernels(False), tasks, lambda trial, part: None)
+    assert next(course).task.name == "a" and ray.settings["max_retries"] > 0
+    lost = next(course)
+    assert lost.task.name == "gone" and repr(lost.error) == "RuntimeError('the node has died')"
+    course.close()
+    assert ray.cancelled == ["c", "d", "e"] and ray.left

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.experiments.results_folder import KIND, kind_of, mark_folder
+from expectant.experiments.store import KIND, kind_of, mark_folder
 
 SPEC = """
 episodes = 4

@@ -12,7 +12,7 @@ import expectant as ex
 from expectant.core.files import StoreError
 from expectant.experiments.curves import group_panels, read_curves, read_facts, write_curves
 from expectant.experiments.runner import TrialError, compute
-from expectant.experiments.store import Batch, Span, Store, add_times, step_nanoseconds
+from expectant.experiments.store import FinishedRun, Span, Store, add_times, step_nanoseconds
 from expectant.experiments.trials import trial_hash
 
 
@@ -44,7 +44,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     def forbidden(*arguments, **keywords):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("expectant.experiments.runner.run_one", forbidden)
+    monkeypatch.setattr("expectant.experiments.engines.run_one", forbidden)
     again, fewer = compute([TRIAL, replace(TRIAL, runs=20, label="other")], store).curves()
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])
@@ -75,24 +75,23 @@ def test_curves_go_through_the_file(tmp_path):
 
 @pytest.fixture
 def stored(tmp_path):
-    """A store with one batch of three runs, and the batch."""
+    """A store with one batch of three runs, and the runs."""
     store, curves = Store(tmp_path), np.random.default_rng(0).normal(size=(3, 4))
     curves[1, 2:] = np.nan
-    diverged, reasons = np.array([False, True, False]), ["", "planning is diverging: ε", ""]
-    batch = Batch(curves, diverged, [0, 3, 10**12], reasons)
-    store.save("name", 5, batch, TRIAL)
-    return store, batch
+    reasons = "", "planning is diverging: ε", ""
+    runs = list(map(FinishedRun, curves, (False, True, False), (0, 3, 10**12), reasons))
+    store.save("name", 5, runs, TRIAL)
+    return store, runs
 
 
 def test_a_batch_goes_through_its_file(stored):
-    store, batch = stored
-    loaded, summary = store.load("name", Span(5, 3))
-    for one, other in zip(loaded, batch, strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal([run.mean for run in summary.runs], batch.curves.mean(axis=1))
-    assert [run.diverged for run in summary.runs] == [False, True, False]
-    assert summary.has_identity(TRIAL.identity())
-    assert {"python", "expectant", "numpy", "numba"} <= set(summary.metadata["versions"])
+    store, runs = stored
+    batch = store.load("name", Span(5, 3))
+    for loaded, run, summary in zip(batch.runs, runs, batch.without_curves().runs, strict=True):
+        np.testing.assert_array_equal(loaded.curve, run.curve)
+        assert loaded[1:] == run[1:] == summary[1:]
+        np.testing.assert_equal([summary.mean, loaded.mean], [run.mean, run.mean])
+    assert {"python", "expectant", "numpy", "numba"} <= set(batch.metadata["versions"])
     assert store.index() == {"name": [Span(5, 3)]}
     assert store.load("name", Span(0, 3)) is None
 
@@ -104,7 +103,7 @@ def _flip(content: bytes, place: int) -> bytes:
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
     store, _ = stored
-    path = store.path("name", 5, 3)
+    path = store.path("name", Span(5, 3))
     before = path.read_bytes()
     with unreadable(monkeypatch, path, number), pytest.raises(StoreError, match="left as it is"):
         store.load("name", Span(5, 3))

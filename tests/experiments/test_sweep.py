@@ -19,13 +19,10 @@ from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.best import read_trial
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.results_folder import lock_folder, versions
-from expectant.experiments.runner import Work
-from expectant.experiments.store import Store
+from expectant.experiments.runner import Work, read_trials, version_rows
+from expectant.experiments.store import Store, lock_folder, versions
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
-from expectant.experiments.toml_tables import parse_toml
-from expectant.experiments.trial_table import read_trials, version_rows
 from expectant.experiments.trials import Shard
 
 STEPS = [0.05, 0.1, 0.2]
@@ -67,7 +64,7 @@ def test_shards_are_equal_parts_that_have_every_batch_once(tmp_path, shards):
     text = config_text([0.1, 0.2, 0.3, 0.4])  # four trials of three batches
     work = Work(parse_config(text, "x").trials(), Store(tmp_path))
     parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
-    found = Counter((task.name, task.first) for part in parts for task in part)
+    found = Counter((task.name, task.span) for part in parts for task in part)
     assert len(found) == 12 and set(found.values()) == {1}
     assert {len(part) for part in parts} <= {12 // shards, -(-12 // shards)}
 
@@ -184,16 +181,16 @@ def test_steps_and_divergence(tmp_path):
 @pytest.fixture
 def broken(monkeypatch):
     """Runs of one setting raise while the switch is on."""
-    from expectant.experiments import runner, tasks
+    from expectant.experiments import engines
 
-    switch, plain = {"on": True}, tasks.run_one
+    switch, plain = {"on": True}, engines.run_one
 
     def run_one(task, *rest):
         if switch["on"] and task.trial.agent.action_step.step == 0.1:
             raise ZeroDivisionError("no luck")
         return plain(task, *rest)
 
-    monkeypatch.setattr(runner, "run_one", run_one)
+    monkeypatch.setattr(engines, "run_one", run_one)
     return switch
 
 
@@ -218,12 +215,11 @@ def test_a_trial_that_fails_is_named_and_the_others_finish(tmp_path, whole, brok
 
 def test_one_process_at_a_time(tmp_path):
     text = config_text(STEPS)
-    data = parse_toml(text, "")
-    with lock_folder(tmp_path, text, data):
+    with lock_folder(tmp_path, text):
         with pytest.raises(StoreError, match="is in use by another process"):
             sweep(tmp_path)
         assert list(tmp_path.glob("runs/*")) == []
-    with lock_folder(tmp_path, text, data, Shard(1, 2)):
+    with lock_folder(tmp_path, text, Shard(1, 2)):
         assert sweep(tmp_path, shard=Shard(2, 2)).computed == 4
         with pytest.raises(StoreError, match=r"shard 1/2 of .* is in use by another process"):
             sweep(tmp_path, shard=Shard(1, 2))

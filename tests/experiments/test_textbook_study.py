@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.engine.driver import new_control
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
-from expectant.experiments.tasks import Kernels, Task, assemble_batch, run_one
+from expectant.experiments.engines import Kernels, Task, run_one
+from expectant.experiments.store import Span
 from expectant.experiments.toml_tables import ConfigError
+from expectant.experiments.trials import Trial
 
 SPEC = """
 {extent}
@@ -29,11 +32,13 @@ action_step = 0.1
 def curve(extent: str, record: str):
     """A panel with both runs of the spec."""
     trials = parse_config(SPEC.format(extent=extent, record=record), "config.toml").trials()
-    task, kernels = Task(trials[0], "name", 0, 2), Kernels(compiled=False)
-    runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in (0, 1)]
-    batch = assemble_batch(task, [run for run in runs if run is not None]).batch
-    assert batch is not None
-    return group_panels(trials, [batch.curves])[0]
+    return group_panels(trials, [compute_curves(trials[0], 2)])[0]
+
+
+def compute_curves(trial: Trial, runs: int) -> np.ndarray:
+    task, kernels, control = Task(trial, "name", Span(0, runs)), Kernels(False), new_control()
+    finished = [run_one(task, number, kernels, control, {}) for number in range(runs)]
+    return np.stack([run.curve for run in finished if run is not None])
 
 
 def test_curves_can_be_of_lengths():
@@ -84,11 +89,7 @@ backups = "all_pairs"
 
 def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
     trials = parse_config(SMALL_TASKS, "config.toml").trials()
-    task, kernels = Task(trials[0], "name", 0, 3), Kernels(compiled=False)
-    runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
-    batch = assemble_batch(task, [run for run in runs if run is not None]).batch
-    assert batch is not None
-    panel = group_panels(trials, [batch.curves])[0]
+    panel = group_panels(trials, [compute_curves(trials[0], 3)])[0]
     assert panel.levels == ()  # there is no one optimum
     for number in range(3):
         own = ex.domains.Branching(states=6, branches=2, task_seed=number)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.experiments.trial_table import settings_columns
+from expectant.experiments.runner import settings_columns
 
 CONFIG = """
 name = "wrong"

@@ -43,9 +43,9 @@ def run(
     """
     with plain_errors("experiments", "report"):
         from expectant.experiments import reproduce
+        from expectant.experiments.runner import print_troubles
         from expectant.experiments.study import find_config
         from expectant.experiments.sweep import run_file
-        from expectant.experiments.trial_table import print_troubles
         from expectant.report.terminal_tables import curve_table, print_table
 
         experiment, outcome = run_file(

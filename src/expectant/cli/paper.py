@@ -57,9 +57,9 @@ def reproduce(
         from expectant.experiments.interpretations import vary_interpretations
         from expectant.experiments.reproduce import LOCA_ROWS, choose_target
         from expectant.experiments.reproduce import reproduce as run_study
+        from expectant.experiments.runner import print_troubles, troubles_of
         from expectant.experiments.study import find_study, read_study
         from expectant.experiments.study_config import LOCA, QUICK_RUNS, configure_study
-        from expectant.experiments.trial_table import print_troubles, troubles_of
         from expectant.report import terminal_tables as tables
 
         SEED.check("reproduce", "seed", seed or 0)

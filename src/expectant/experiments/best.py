@@ -25,9 +25,8 @@ from expectant.core.formatting import html_paragraph, html_table, text_table
 from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import Difference, differences_between
 from expectant.experiments.metrics import Metric, find_metric
-from expectant.experiments.results_folder import CONFIG, lock_folder
-from expectant.experiments.runner import compute
-from expectant.experiments.store import Store
+from expectant.experiments.runner import accepts_versions, compute
+from expectant.experiments.store import CONFIG, Store, lock_folder
 from expectant.experiments.sweep_results import (
     Group,
     SweepFolder,
@@ -35,8 +34,7 @@ from expectant.experiments.sweep_results import (
     metric_of_row,
     read_folder,
 )
-from expectant.experiments.toml_tables import parse_toml, read_text
-from expectant.experiments.trial_table import accepts_versions
+from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trials import Trial, trial_hash
 from expectant.report.formatting import EDGE_NOTE, format_interval, format_number, format_setting
 
@@ -383,9 +381,8 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
     trials = [read_trial(folder, row, start + runs) for row in rows]
-    text = read_text(folder.path / CONFIG)
     store = Store(folder.path, accepts_versions(folder.table))
-    with lock_folder(folder.path, text, parse_toml(text, CONFIG)):
+    with lock_folder(folder.path, read_text(folder.path / CONFIG)):
         curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {
         row: metric_of_row(folder, best.metric, row, curve[start:])

@@ -31,7 +31,6 @@ from expectant.experiments.recording import Record, parse_record
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
-    config_hash,
     convert,
     in_file,
     key,
@@ -302,12 +301,6 @@ def read_config(path: Path, *, trust: bool = False) -> Experiment:
 def parse_config(text: str, source: str, *, trust: bool = False) -> Experiment:
     """Read the experiment in a TOML text that came from ``source``."""
     return experiment_of(parse_toml(text, source), source, trust=trust)
-
-
-def trials_hash(data: Mapping[str, Any]) -> str:
-    """Hash the trials that a config asks for, not its name, title and notes."""
-    names = ("name", "title", "notes")
-    return config_hash({name: value for name, value in data.items() if name not in names})
 
 
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:

@@ -43,8 +43,8 @@ from expectant.engine.result import Result
 from expectant.engine.run import hint_unknown_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
-from expectant.experiments.results_folder import TRY, mark_folder, versions
 from expectant.experiments.search import create_study
+from expectant.experiments.store import TRY, mark_folder, versions
 from expectant.experiments.toml_tables import to_toml
 from expectant.features.basis import Identity
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds

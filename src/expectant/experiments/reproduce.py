@@ -27,26 +27,26 @@ from expectant.experiments.curves import (
     settings_hashes,
     write_curves,
 )
-from expectant.experiments.results_folder import (
+from expectant.experiments.runner import Trouble, compute, write_trials
+from expectant.experiments.store import (
     CONFIG,
     RUN,
     STUDY,
     SWEEP,
+    Store,
     check_layout,
     folder_note,
     mark_folder,
     require_kind,
     rerun_command,
+    step_nanoseconds,
     versions,
 )
-from expectant.experiments.runner import compute
-from expectant.experiments.store import Store, step_nanoseconds
 from expectant.experiments.study import Study, find_study, read_study, study_of, study_word
 from expectant.experiments.study_config import LOCA, StudyConfig
 from expectant.experiments.study_report import adaptation_rows, write_report
 from expectant.experiments.sweep import Outcome
 from expectant.experiments.toml_tables import read_text
-from expectant.experiments.trial_table import Trouble, write_trials
 
 LOCA_ROWS = "loca.json"
 Times = Mapping[tuple[str, str], float]  # nanoseconds a step, by panel and agent

@@ -1,37 +1,45 @@
-"""Compute trials batch by batch, on threads or on a cluster; finished ones come from the store."""
+"""Compute the trials that a store lacks, and tabulate all of them: settings, results, problems."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.config import suggest_name
 from expectant.core.errors import describe_error
-from expectant.engine.driver import fraction_done, new_control
-from expectant.engine.memory import MemoryPool
 from expectant.engine.progress import OverallProgress, say
-from expectant.engine.setup import core_count
-from expectant.engine.workers import Processes, compile_ahead, run_on_threads
-from expectant.experiments.store import BatchSummary, Span, Store, Times, add_times
-from expectant.experiments.tasks import (
-    Clocks,
-    Engine,
+from expectant.engine.workers import compile_ahead
+from expectant.experiments.engines import Engine, Kernels, Task, make_engine
+from expectant.experiments.grid import settings_of, value_text
+from expectant.experiments.store import (
+    TRIALS,
+    Batch,
     FinishedRun,
-    Kernels,
-    OnProgress,
-    Task,
-    TaskResult,
-    assemble_batch,
-    run_one,
+    Span,
+    Store,
+    Times,
+    add_times,
+    mark_folder,
+    read_table,
+    table_metadata,
+    versions,
+    write_table,
 )
-from expectant.experiments.trials import BATCH, Hashes, Shard, Trial, cost
+from expectant.experiments.toml_tables import config_hash
+from expectant.experiments.trials import BATCH, WHOLE, Hashes, Shard, Trial
 from expectant.jit.compile import use_compiled
 
+if TYPE_CHECKING:
+    from expectant.report import Section
+
 GOLDEN_RATIO = (1 + 5**0.5) / 2
-ENGINES = ("threads", "ray")
+PRINTED, LISTED = 10, 100  # trials with problems, by a command and on a page
 
 
 class TrialError(RuntimeError):
@@ -43,16 +51,16 @@ class Work:
     """Some trials, their store, and how far they are.
 
     ``names`` are the storage names of trials, ``code_names`` map them to the names with the present
-    code. ``failed`` maps a trial's id to its error, ``summaries`` has the verified batches, of
-    which ``found`` were there and ``computed`` are new. ``seconds`` have passed, of which
-    ``compiling`` before the first batch, for so many ``runs``.
+    code. ``failed`` maps a trial's id to its error, ``batches`` has the verified ones without
+    curves, of which ``found`` were there and ``computed`` are new. ``seconds`` have passed, of
+    which ``compiling`` before the first batch, for so many ``runs``.
     """
 
     trials: Sequence[Trial]
     store: Store
     names: list[str] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)
-    summaries: dict[tuple[str, Span], BatchSummary] = field(default_factory=dict)
+    batches: dict[tuple[str, Span], Batch] = field(default_factory=dict)
     code_names: dict[str, str] = field(default_factory=dict)
     found: int = 0
     computed: int = 0
@@ -88,41 +96,38 @@ class Work:
                 trials[name] = replace(first, runs=max(trial.runs, other.runs))
         return trials
 
-    def summary(self, name: str, span: Span) -> BatchSummary | None:
-        """Summarise a batch, verified once; None if it is missing or damaged."""
-        summary = self.summaries.get((name, span)) or self.store.summary(name, span)
-        if summary is not None:
-            self.summaries[name, span] = summary
-        return summary
+    def batch(self, name: str, span: Span) -> Batch | None:
+        """Return a batch without curves, verified once; None if it is missing or damaged."""
+        if (name, span) not in self.batches:
+            batch = self.store.load(name, span)
+            if batch is None:
+                return None
+            self.batches[name, span] = batch.without_curves()
+        return self.batches[name, span]
 
-    def missing(self, shard: Shard | None = None) -> list[Task]:
+    def missing(self, shard: Shard = WHOLE) -> list[Task]:
         """List the batches that are still to be computed, damaged ones included."""
         index, tasks = self.store.index(), list[Task]()
         position = damaged = usable = 0
         for name, trial in self.unique().items():
-            identity, start, whole = trial.identity(), position, list[Span]()
-
-            def is_ours(span: Span, start: int = start) -> bool:
-                return shard is None or shard.has(start + span.first // BATCH)
-
+            finished = set[int]()
             for span in index.get(name, []):
-                summary = self.summary(name, span)
-                if summary is not None and summary.has_identity(identity):
-                    whole.append(span)
-                elif is_ours(span):
-                    self.summaries.pop((name, span), None)
-                    self.store.path(name, *span).unlink(missing_ok=True)
+                if self.batch(name, span) is not None:
+                    finished.update(span.runs)
+                    usable += 1
+                elif shard.has(position + span.first // BATCH):
+                    self.store.path(name, span).unlink(missing_ok=True)
                     damaged += 1
-            tasks += [
-                Task(trial, name, *span, self.code_names[name])
-                for span in self.store.missing(trial, whole)
-                if is_ours(span)
-            ]
-            usable += len(whole)
-            position += -(-trial.runs // BATCH)
+            for first in range(0, trial.runs, BATCH):
+                left = sorted({*range(first, min(first + BATCH, trial.runs))} - finished)
+                if left and shard.has(position):
+                    span = Span(left[0], left[-1] - left[0] + 1)
+                    tasks.append(Task(trial, name, span, self.code_names[name]))
+                position += 1
         self.found = usable - self.computed
         if damaged:
-            say(f"{damaged} batches in {self.store.folder} are damaged; they are computed again")
+            folder = self.store.folder
+            say(f"{damaged} batches in {folder} are damaged; they are computed again")
         return tasks
 
     def run_tasks(
@@ -133,30 +138,30 @@ class Work:
         Processor seconds and steps go to a file of timings with a ``suffix``.
         """
         start, times = time.perf_counter(), Times()
-        total = sum(cost(task.trial) * task.size for task in tasks)
+        mark_folder(self.store.folder)
         try:
-            with OverallProgress(title, total) as overall:
+            with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
                 self._compile(tasks, kernels, overall)
                 self.compiling += time.perf_counter() - start
-                order = order_evenly(tasks)
-                for task, batch, error, seconds, steps in engine(
-                    (task for task in order if task.trial.id not in self.failed),
+                for task, runs, error in engine(
+                    (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
                     lambda trial, part: overall.show(trial.id, overall.done + part),
                 ):
-                    overall.done += cost(task.trial) * task.size
+                    overall.done += task.cost
                     overall.show(task.trial.id, overall.done)
-                    if error is not None or batch is None:
-                        self.failed[task.trial.id] = error or RuntimeError("no result")
+                    if error is not None:
+                        self.failed[task.trial.id] = error
                         continue
-                    summary = self.store.save(task.name, task.first, batch, task.trial)
-                    self.summaries[task.name, Span(task.first, task.size)] = summary
+                    batch = self.store.save(task.name, task.span.first, runs, task.trial)
+                    self.batches[task.name, task.span] = batch.without_curves()
                     self.computed += 1
-                    self.runs += task.size
-                    before = times.get(task.name, (0.0, 0))
-                    times[task.name] = before[0] + seconds, before[1] + steps
+                    self.runs += len(runs)
+                    seconds, steps = times.get(task.name, (0.0, 0))
+                    seconds += sum(run.seconds for run in runs)
+                    times[task.name] = seconds, steps + sum(run.steps for run in runs)
         finally:
             self.seconds += time.perf_counter() - start
-            add_times(self.store.folder.parent, times, suffix)
+            add_times(self.store.folder, times, suffix)
 
     def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: OverallProgress) -> None:
         """Compile every composition before anything runs, several at once if there are more."""
@@ -165,13 +170,12 @@ class Work:
                 compile_ahead(kernels.compile_orders(tasks), overall)
         for task in {task.name: task for task in tasks}.values():
             try:
-                kernels.load_loop(task, overall)
-                kernels.load_probe(task, overall)
+                kernels.load(task, overall)
             except Exception as error:  # of Numba, or of a user's part
                 self.failed[task.trial.id] = error
 
     def curves(self) -> list[np.ndarray]:
-        """Read the curves (runs, bins) of all trials; an error if a batch is missing."""
+        """Read the curves (runs, points) of all trials; an error if a batch is missing."""
         index = self.store.index()
         curves = {
             name: self.store.curves(name, index.get(name, []), trial.runs)
@@ -179,6 +183,26 @@ class Work:
         }
         return [
             curves[name][: trial.runs] for name, trial in zip(self.names, self.trials, strict=True)
+        ]
+
+    def finished_batches(self) -> Iterator[tuple[str, Span, Batch]]:
+        """Yield the finished batches of all trials without curves, by name and span."""
+        index = self.store.index()
+        for name, trial in self.unique().items():
+            for span in index.get(name, []):
+                if span.first < trial.runs:  # others are of an earlier config, or fresh runs
+                    batch = self.batch(name, span)
+                    if batch is not None:
+                        yield name, span, batch
+
+    def finished_runs(self) -> list[list[FinishedRun]]:
+        """List the finished runs of every trial in order, without curves."""
+        by_name: dict[str, dict[int, FinishedRun]] = {}
+        for name, span, batch in self.finished_batches():
+            by_name.setdefault(name, {}).update(zip(span.runs, batch.runs, strict=True))
+        return [
+            [run for number, run in sorted(by_name.get(name, {}).items()) if number < trial.runs]
+            for name, trial in zip(self.names, self.trials, strict=True)
         ]
 
 
@@ -197,77 +221,171 @@ def compute(
 ) -> Work:
     """Compute all trials on threads, equal ones once; raise TrialError if one fails."""
     kernels, work = Kernels(), Work(trials, store)
-    work.run_tasks(threads_engine(threads, kernels), kernels, work.missing(), title)
+    work.run_tasks(make_engine("threads", threads, None, kernels), kernels, work.missing(), title)
     for trial, error in work.failed.items():
         raise TrialError(f"{trial}: {describe_error(error)}") from error
     return work
 
 
-def make_engine(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
-    """Return an engine: ``threads`` of this machine, or the Ray cluster at an ``address``."""
-    if name not in ENGINES:
-        raise ValueError(f"--engine: unknown {name!r}" + suggest_name(name, list(ENGINES)))
-    if name == "ray":
-        from expectant.experiments.ray_runner import ray_engine
-
-        return ray_engine(address, kernels)
-    if address is not None:
-        raise ValueError(f"--address: is for --engine ray, got {address!r} with {name!r}")
-    return threads_engine(threads, kernels)
+# -------------------------------------------------------------------------------- table of trials
 
 
-@dataclass(eq=False)
-class _TaskInProgress:
-    task: Task
-    runs: dict[int, FinishedRun] = field(default_factory=dict)
-    failed: bool = False
+def trial_table(work: Work) -> Any:
+    """Return one row per trial, as an Arrow table.
+
+    ``trial``, ``hash``, ``panel``, ``agent``, the names of those two in the config (``base_panel``,
+    ``base_agent``) and ``label``; a column for every setting that differs between trials, such as
+    ``domain.slip`` or ``agent.value_step``; the number of finished ``runs``, how many ``diverged``,
+    the reason of the first (``divergence``), how many entries their models ``evicted``, their
+    ``mean`` (NaN if one diverged) and the list of ``values``: the mean of every run's curve.
+    """
+    import pyarrow as arrow
+
+    trials, finished = work.trials, work.finished_runs()
+    values = [[run.mean for run in runs] for runs in finished]
+    columns: dict[str, Any] = {
+        "trial": [trial.id for trial in trials],
+        "hash": work.names,
+        "panel": [trial.panel for trial in trials],
+        "agent": [trial.agent_key for trial in trials],
+        "base_panel": [trial.base_panel for trial in trials],
+        "base_agent": [trial.base_agent for trial in trials],
+        "label": [trial.label for trial in trials],
+        **settings_columns(trials),
+        "runs": [len(runs) for runs in finished],
+        "diverged": [sum(run.diverged for run in runs) for runs in finished],
+        "divergence": [next((r.divergence for r in runs if r.divergence), "") for runs in finished],
+        "evicted": [sum(run.evicted for run in runs) for runs in finished],
+        "mean": [float(np.mean(means)) if means else float("nan") for means in values],
+        "values": arrow.array(values, arrow.list_(arrow.float64())),
+    }
+    return arrow.table(columns)
 
 
-def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
-    """Return an engine with so many threads (None: one per core)."""
-    size = threads or core_count()
+def write_trials(work: Work, folder: Path, config: Mapping[str, Any] | None = None) -> None:
+    """Write the table of all trials.
 
-    def engine(tasks: Iterator[Task], on_progress: OnProgress) -> Iterator[TaskResult]:
-        memory, control, clocks = MemoryPool(), new_control(), Clocks()
-        in_progress: dict[_TaskInProgress, None] = {}
+    Its metadata have a hash of the ``config``, and how many batches were computed with which
+    versions.
+    """
+    counts = Counter(
+        json.dumps(batch.metadata["versions"], sort_keys=True)
+        for *_, batch in work.finished_batches()
+    )
+    metadata = {
+        "trials_of": None if config is None else trials_hash(config),
+        "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
+        "accept_versions": work.store.accept_versions,
+    }
+    write_table(trial_table(work), folder / TRIALS, metadata)
 
-        def list_runs() -> Iterator[tuple[_TaskInProgress, int]]:
-            for task in tasks:
-                part = _TaskInProgress(task)
-                in_progress[part] = None
-                for number in range(task.first, task.first + task.size):
-                    if not part.failed:
-                        yield part, number
 
-        def work(item: tuple[_TaskInProgress, int]) -> FinishedRun | None:
-            part, number = item
-            with memory.reserve(part.task.trial.setup):
-                workers = processes if size > 1 else None
-                return run_one(part.task, number, kernels, control, clocks, workers)
+def read_trials(folder: Path) -> Any:
+    """Read the table of a finished sweep, as an Arrow table."""
+    return read_table(folder / TRIALS)
 
-        def cost_so_far() -> float:
-            total = sum(cost(part.task.trial) * len(part.runs) for part in list(in_progress))
-            for trial, clock in list(clocks.values()):
-                total += cost(trial) * fraction_done(trial.setup, clock)
-            return total
 
-        with Processes() as processes:
-            for ended in run_on_threads(work, list_runs(), size, control, batch_size=4):
-                for (part, number), run, error in ended:
-                    if error is not None and not isinstance(error, Exception):
-                        raise error
-                    if part.failed or (run is None and error is None):
-                        continue
-                    if run is not None:
-                        part.runs[number] = run
-                    part.failed = error is not None
-                    if error is not None:
-                        in_progress.pop(part)
-                        yield TaskResult(part.task, None, error)
-                    elif len(part.runs) == part.task.size:
-                        in_progress.pop(part)
-                        yield assemble_batch(part.task, [part.runs[n] for n in sorted(part.runs)])
-                if not ended and in_progress:
-                    on_progress(next(iter(in_progress)).task.trial, cost_so_far())
+def accepts_versions(table: Any) -> bool:
+    """True if the trials of a table may come from other versions of libraries."""
+    return bool(table_metadata(table).get("accept_versions"))
 
-    return engine
+
+def is_of_config(table: Any, config: Mapping[str, Any]) -> bool:
+    """True if the trials of a table are those of a config, which may have changed since."""
+    return bool(table_metadata(table).get("trials_of") == trials_hash(config))
+
+
+def trials_hash(config: Mapping[str, Any]) -> str:
+    """Hash the trials that a config asks for, not its name, title and notes."""
+    names = ("name", "title", "notes")
+    return config_hash({name: value for name, value in config.items() if name not in names})
+
+
+def version_rows(folder: Path) -> list[tuple[str, str]]:
+    """List the versions that computed a folder; with numbers of batches where they differ."""
+    stored = table_metadata(read_trials(folder))["versions"] if (folder / TRIALS).exists() else []
+    used, rows = stored or [(versions(), 0)], []
+    for name in dict.fromkeys(name for each, _ in used for name in each):
+        counts: Counter[str] = Counter()
+        for each, batches in used:
+            counts[each.get(name, "unknown")] += batches
+        several = [f"{version} ({count:,} batches)" for version, count in sorted(counts.items())]
+        rows.append((name, ", ".join(several) if len(counts) > 1 else next(iter(counts))))
+    return rows
+
+
+def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
+    """Return a column for every setting that differs between trials; None where it is absent."""
+    rows = [
+        settings_of(
+            {part: getattr(trial, part).to_dict() for part in ("domain", "features", "agent")}
+        )
+        for trial in trials
+    ]
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return {
+        name: _unify_types(column)
+        for name, column in columns.items()
+        if len({value_text(value) for value in column}) > 1
+    }
+
+
+def _unify_types(column: list[Any]) -> list[Any]:
+    """Convert a column of mixed types to text; integers beside floats become floats."""
+    kinds = {type(value) for value in column if value is not None}
+    if kinds == {int, float}:
+        return [None if value is None else float(value) for value in column]
+    if len(kinds) == 1 and kinds <= {int, float, bool, str}:
+        return column
+    return [None if value is None else value_text(value) for value in column]
+
+
+# ---------------------------------------------------------------------------------------- problems
+
+
+class Trouble(NamedTuple):
+    """A problem of a trial: why a run diverged, or "", and how many entries were evicted."""
+
+    trial: str
+    panel: str
+    agent: str
+    divergence: str
+    evicted: int
+
+    @property
+    def text(self) -> str:
+        full = f"{self.evicted:,} entries of models were evicted, whose columns were full"
+        return "; ".join([self.divergence] * bool(self.divergence) + [full] * bool(self.evicted))
+
+
+def troubles_in(table: Any) -> list[Trouble]:
+    """List the problems of the trials in a table."""
+    rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
+    return [row for row in map(Trouble._make, rows) if row.divergence or row.evicted]
+
+
+def troubles_of(folder: Path) -> list[Trouble]:
+    """List the problems of the trials in a folder, if it has a table."""
+    return troubles_in(read_trials(folder)) if (folder / TRIALS).exists() else []
+
+
+def print_troubles(troubles: Sequence[Trouble]) -> None:
+    """Print the problems of the first few trials, and how many more there are."""
+    for trial, text in _trouble_rows(troubles, PRINTED):
+        say(f"{trial}: {text}")
+
+
+def troubles_section(troubles: Sequence[Trouble]) -> Section:
+    """Return the section of a page with the problems; empty if there are none."""
+    from expectant.report import Table
+
+    rows = [list(row) for row in _trouble_rows(troubles, LISTED)]
+    return Table("What went wrong", ["trial", "what happened"], rows)
+
+
+def _trouble_rows(troubles: Sequence[Trouble], most: int) -> Iterator[tuple[str, str]]:
+    yield from ((trouble.trial, trouble.text) for trouble in troubles[:most])
+    if len(troubles) > most:
+        more = f"{len(troubles) - most:,} more trials"
+        yield more, f"see the columns divergence and evicted of {TRIALS}"

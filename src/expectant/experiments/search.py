@@ -20,7 +20,6 @@ from expectant.core.rng import to_32_bits
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.grid import Axis, PanelConfig, combine_rows, value_text
 from expectant.experiments.runner import Work
-from expectant.experiments.trial_table import finished_runs
 
 ASKED_AT_ONCE = 4  # whatever the engine
 DIGITS = 4  # of a number drawn from a range, so that ids stay readable
@@ -122,7 +121,7 @@ def _scores(work: Work, of_errors: bool) -> dict[str, float | None]:
     """Return the mean over runs of every trial, the worst possible one if a run diverged."""
     worst = math.inf if of_errors else -math.inf
     scores: dict[str, float | None] = {}
-    for trial, runs in zip(work.trials, finished_runs(work), strict=True):
+    for trial, runs in zip(work.trials, work.finished_runs(), strict=True):
         mean = float(np.mean([run.mean for run in runs])) if runs else math.nan
         scores[trial.id] = worst if math.isnan(mean) else mean
     return {**scores, **dict.fromkeys(work.failed)}

@@ -1,4 +1,4 @@
-"""Finished runs on disk, so that nothing is ever computed twice.
+"""A results folder: its kind, its config, its locks and its finished runs.
 
 A batch of runs is one Parquet file with a row for every point of every run. Its name has two
 hashes: of the settings and the user's own code, and of the installed code that computed it. Results
@@ -11,64 +11,207 @@ from __future__ import annotations
 import io
 import json
 import os
+import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
+from importlib import metadata
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.core.errors import require_extra
-from expectant.core.files import StoreError, read_whole, write_bytes, write_text
-from expectant.experiments.results_folder import (
-    RUNS,
-    check_layout,
-    mark_folder,
-    versions,
+from expectant.core.files import (
+    StoreError,
+    make_folder,
+    read_whole,
+    remove_scratch,
+    write_bytes,
+    write_text,
 )
-from expectant.experiments.trials import Trial, batches, environment_versions
+from expectant.experiments.toml_tables import ConfigError, config_hash, parse_toml
+from expectant.experiments.trials import WHOLE, Shard, Trial, environment_versions
 
+KIND, CONFIG, RUNS, TRIALS, LOCK = "folder.json", "config.toml", "runs", "trials.parquet", ".lock"
+LAYOUT = 3  # version of the files in a folder; folders of another version are refused
+RESULTS = (KIND, RUNS, TRIALS, "curves.parquet", "blocks", "cells.parquet", "rows")
+RUN, SWEEP, STUDY, TRY = "run", "sweep", "study", "try"
+COMMANDS = {RUN: "run", SWEEP: "run", STUDY: "reproduce", TRY: "try"}
+PATIENCE = 10.0  # seconds that a shard waits for another one that is just opening the folder
 METADATA_KEY = b"expectant"
 
 
-class Batch(NamedTuple):
-    """Some consecutive runs: ``curves`` (runs, bins) and ``diverged`` (runs,).
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    names = ("expectant", "numpy", "numba")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
 
-    ``evicted`` counts the entries that each run's model dropped; ``divergence`` is the reason of
-    the first run that diverged, and "" for all others.
+
+# ---------------------------------------------------------------------------------- kind and layout
+
+
+def mark_folder(folder: Path, kind: str = "") -> None:
+    """Write the kind of results of a folder; without a kind, keep the present one."""
+    mark = _read_mark(folder)
+    if not mark or (kind and mark.get("kind") != kind):
+        write_text(folder / KIND, json.dumps({"kind": kind, "layout": LAYOUT}) + "\n")
+
+
+def check_layout(folder: Path) -> None:
+    """Refuse a folder of another version, before anything in it is changed."""
+    has_results = any((folder / name).exists() for name in RESULTS)
+    if has_results and _read_mark(folder).get("layout") != LAYOUT:
+        raise ValueError(
+            f"{folder}: was written by another version of expectant; nothing in it was changed: "
+            "move it away, or give another folder with --out"
+        )
+
+
+def kind_of(folder: Path) -> str:
+    """Return the kind of results in a folder, "" if it has none; refuse another layout."""
+    check_layout(folder)
+    kind = _read_mark(folder).get("kind")
+    return kind if isinstance(kind, str) and kind in COMMANDS else ""
+
+
+def require_kind(folder: Path, *wanted: str) -> str:
+    """Return the kind of results in a folder; refuse kinds other than ``wanted``."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}; `reproduce` and `run` write one")
+    kind = kind_of(folder)
+    if not kind:
+        raise ValueError(f"{folder}: is no folder of results; `reproduce` and `run` write one")
+    if kind not in wanted:
+        raise ValueError(f"{folder}: {describe_origin(folder)}")
+    return kind
+
+
+def describe_origin(folder: Path) -> str:
+    """Name the command that made a folder."""
+    return f"has results of `expectant {COMMANDS[kind_of(folder)]}`"
+
+
+def rerun_command(command: str, folder: Path) -> str:
+    """Return the command that makes the results of a folder again, in the same folder."""
+    return f"expectant {command} {quote(str(folder / CONFIG))} --out {quote(str(folder))}"
+
+
+def folder_note(folder: Path) -> str:
+    """Say where a command with a relative folder has to be run."""
+    return "" if folder.is_absolute() else "in the working directory in which this page was written"
+
+
+def _read_mark(folder: Path) -> dict[str, Any]:
+    mark = _read_json(folder / KIND)
+    return mark if isinstance(mark, dict) else {}
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+# -------------------------------------------------------------------------------------------- locks
+
+
+@contextmanager
+def lock_folder(folder: Path, text: str, shard: Shard = WHOLE, kind: str = "") -> Iterator[None]:
+    """Lock a folder while the trials of a config are computed, and mark it as one of a ``kind``.
+
+    A whole sweep has the folder for itself. Shards share it, each with its own lock; only one that
+    is alone may change the config.
+    """
+    check_layout(folder)
+    make_folder(folder)
+    is_whole = shard == WHOLE
+    with _lock(folder / LOCK, f"{folder} is in use", 0.0 if is_whole else PATIENCE):
+        is_alone = not any(map(_is_locked, folder.glob(f"{LOCK}-*")))
+        if is_whole and not is_alone:
+            raise StoreError(f"{folder} is in use by shards; wait for them, or use --out")
+        if not _has_config(folder, text):
+            if not is_alone:
+                raise StoreError(f"{folder} is in use by shards of another config; use --out")
+            write_text(folder / CONFIG, text)
+        mark_folder(folder, kind)
+        if is_alone:
+            remove_scratch(folder / RUNS)
+        if is_whole:
+            yield
+            return
+        problem = f"shard {shard.number}/{shard.of} of {folder} is in use"
+        shard_lock = _lock(folder / f"{LOCK}{shard.suffix}", problem)
+    with shard_lock:
+        yield
+
+
+def _lock(path: Path, problem: str, patience: float = 0.0) -> AbstractContextManager[Any]:
+    """Lock a file; the lock ends with the process, however that ends."""
+    require_extra("a folder of results", "experiments")
+    from filelock import FileLock, Timeout
+
+    try:
+        return FileLock(path).acquire(timeout=patience)
+    except Timeout:
+        raise StoreError(f"{problem} by another process; wait for it, or use --out") from None
+    except OSError as error:
+        raise StoreError(f"cannot write results to {path.parent}: {error.strerror}") from None
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with _lock(path, ""):
+            return False
+    except StoreError:
+        return True
+
+
+def _has_config(folder: Path, text: str) -> bool:
+    """True if the folder's config file has the content of a text."""
+    try:
+        stored = parse_toml(read_whole(folder / CONFIG).decode(), CONFIG)
+        return config_hash(stored) == config_hash(parse_toml(text, ""))
+    except (FileNotFoundError, UnicodeDecodeError, ConfigError):
+        return False
+
+
+# ------------------------------------------------------------------------------------------ batches
+
+
+class FinishedRun(NamedTuple):
+    """One run: the ``curve`` of its points, and problems.
+
+    ``evicted`` counts the entries that its model dropped at its capacity, ``divergence`` is the
+    reason why it diverged. It took so many ``seconds`` of processor time for so many ``steps``,
+    which are not stored with it.
     """
 
-    curves: np.ndarray
-    diverged: np.ndarray
-    evicted: Sequence[int] = ()
-    divergence: Sequence[str] = ()
-
-
-class RunSummary(NamedTuple):
-    """One run without its curve: the mean of its values and the fields of :class:`Batch`."""
-
-    mean: float
+    curve: np.ndarray
     diverged: bool
-    evicted: int
-    divergence: str
+    evicted: int = 0
+    divergence: str = ""
+    seconds: float = 0.0
+    steps: int = 0
+
+    @property
+    def mean(self) -> float:
+        return float(self.curve.mean())
 
 
-class BatchSummary(NamedTuple):
-    """A batch without its curves, and the metadata of its file."""
+class Batch(NamedTuple):
+    """Some consecutive runs, and the metadata of their file."""
 
-    runs: list[RunSummary]
+    runs: Sequence[FinishedRun]
     metadata: Mapping[str, Any]
 
-    @classmethod
-    def of(cls, batch: Batch, metadata: Mapping[str, Any]) -> BatchSummary:
-        means, diverged = batch.curves.mean(axis=1).tolist(), batch.diverged.tolist()
-        columns = means, diverged, metadata["evicted"], metadata["divergence"]
-        return cls(list(map(RunSummary, *columns)), metadata)
-
-    def has_identity(self, identity: Mapping[str, object]) -> bool:
-        """True if the batch was computed with these settings."""
-        stored = {name: self.metadata.get(name) for name in identity}
-        return json.dumps(stored, sort_keys=True) == json.dumps(identity, sort_keys=True)
+    def without_curves(self) -> Batch:
+        """Replace every curve by its mean, a curve of one point."""
+        runs = [run._replace(curve=run.curve.mean(keepdims=True)) for run in self.runs]
+        return Batch(runs, self.metadata)
 
 
 class Span(NamedTuple):
@@ -92,17 +235,17 @@ class Store:
     def __init__(self, folder: Path, accept_versions: bool = False) -> None:
         require_extra("a folder of results", "experiments")
         check_layout(folder)
-        self.folder = folder / RUNS
+        self.folder = folder
         self.accept_versions = accept_versions
 
-    def path(self, name: str, first: int, count: int) -> Path:
-        return self.folder / f"{name}-{first:05d}-{count:04d}.parquet"
+    def path(self, name: str, span: Span) -> Path:
+        return self.folder / RUNS / f"{name}-{span.first:05d}-{span.size:04d}.parquet"
 
     def index(self) -> dict[str, list[Span]]:
         """List the batches in the folder, by the storage names of their trials."""
         index: dict[str, list[Span]] = {}
         with suppress(FileNotFoundError):
-            for file in sorted(os.listdir(self.folder)):
+            for file in sorted(os.listdir(self.folder / RUNS)):
                 name, *span = file.removesuffix(".parquet").rsplit("-", 2)
                 if len(span) == 2 and file.endswith(".parquet") and all(map(str.isdecimal, span)):
                     index.setdefault(name, []).append(Span(int(span[0]), int(span[1])))
@@ -116,91 +259,65 @@ class Store:
             most[name.partition("-")[0]] = name
         return [most[name.partition("-")[0]] for name in names]
 
-    def missing(self, trial: Trial, spans: Sequence[Span]) -> Iterator[Span]:
-        """Yield the batches of a trial that lack runs outside of ``spans``."""
-        finished = {run for span in spans for run in span.runs}
-        for first, count in batches(trial.runs):
-            left = [run for run in range(first, first + count) if run not in finished]
-            if left:
-                yield Span(left[0], left[-1] - left[0] + 1)
-
-    def load(self, name: str, span: Span) -> tuple[Batch, BatchSummary] | None:
+    def load(self, name: str, span: Span) -> Batch | None:
         """Read a batch and verify its checksums; None if it is missing or damaged."""
         try:
-            table = read_table(self.path(name, *span))
+            table = read_table(self.path(name, span))
             metadata = table_metadata(table)
-            shape = runs, bins = metadata["shape"]
-            stored_as = metadata["name"], metadata["first"], runs, table.num_rows
-            if stored_as != (name, *span, runs * bins):
+            if (metadata["name"], metadata["first"], metadata["shape"][0]) != (name, *span):
                 return None
-            batch = Batch(
-                table["value"].to_numpy().reshape(shape),
-                table["diverged"].to_numpy().reshape(shape)[:, 0],
-                metadata["evicted"],
-                metadata["divergence"],
-            )
-            return batch, BatchSummary.of(batch, metadata)
+            curves = table["value"].to_numpy().reshape(metadata["shape"])
+            diverged = table["diverged"].to_numpy().reshape(metadata["shape"])[:, 0].tolist()
+            columns = curves, diverged, metadata["evicted"], metadata["divergence"]
+            return Batch([FinishedRun(*run) for run in zip(*columns, strict=True)], metadata)
         except (FileNotFoundError, KeyError, TypeError, ValueError):
             return None
 
-    def summary(self, name: str, span: Span) -> BatchSummary | None:
-        """Summarise a batch whose checksums were verified."""
-        loaded = self.load(name, span)
-        return None if loaded is None else loaded[1]
-
     def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray:
-        """Read and verify the curves (runs, bins) of a trial."""
-        rows: dict[int, np.ndarray] = {}
+        """Read and verify the curves (runs, points) of a trial."""
+        curves: dict[int, np.ndarray] = {}
         for span in spans:
-            loaded = self.load(name, span)
-            if loaded is not None:
-                rows.update(zip(span.runs, loaded[0].curves, strict=True))
-        if not all(run in rows for run in range(runs)):
+            batch = self.load(name, span)
+            if batch is not None:
+                curves.update(zip(span.runs, (run.curve for run in batch.runs), strict=True))
+        if not all(run in curves for run in range(runs)):
             raise self.incomplete()
-        return np.stack([rows[run] for run in range(runs)])
+        return np.stack([curves[run] for run in range(runs)])
 
     def incomplete(self) -> ValueError:
         """The error for runs that are missing or damaged."""
         return ValueError(
-            f"{self.folder.parent}: runs are missing or damaged; run the command that wrote it "
+            f"{self.folder}: runs are missing or damaged; run the command that wrote it "
             "again, which computes only those"
         )
 
-    def save(self, name: str, first: int, batch: Batch, trial: Trial) -> BatchSummary:
+    def save(self, name: str, first: int, runs: Sequence[FinishedRun], trial: Trial) -> Batch:
         """Write a batch atomically."""
-        mark_folder(self.folder.parent)
-        runs = len(batch.curves)
+        import pyarrow as arrow
+
+        curves = np.stack([run.curve for run in runs])
+        count, points = curves.shape
         metadata = {
             "trial": trial.id,
             "name": name,
             "first": first,
-            "shape": list(batch.curves.shape),
-            "evicted": list(batch.evicted) or [0] * runs,
-            "divergence": list(batch.divergence) or [""] * runs,
+            "shape": [count, points],
+            "evicted": [run.evicted for run in runs],
+            "divergence": [run.divergence for run in runs],
             **trial.identity(),
             "versions": {**versions(), **environment_versions(trial.domain)},
         }
-        write_table(_batch_table(batch, trial, metadata), self.path(name, first, runs), metadata)
-        return BatchSummary.of(batch, metadata)
-
-
-def _batch_table(batch: Batch, trial: Trial, metadata: Mapping[str, Any]) -> Any:
-    import pyarrow as arrow
-
-    first, (runs, bins) = metadata["first"], batch.curves.shape
-    rows = runs * bins
-    firsts = np.arange(bins) * trial.width if trial.record is None else trial.firsts
-    return arrow.table(
-        {
-            "trial": arrow.repeat(trial.id, rows),
-            "hash": arrow.repeat(metadata["name"], rows),
-            "run": np.repeat(np.arange(first, first + runs, dtype=np.int32), bins),
-            "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
-            "first": np.tile(firsts.astype(np.int64), runs),
-            "value": batch.curves.ravel(),
-            "diverged": np.repeat(batch.diverged, bins),
+        columns = {
+            "trial": arrow.repeat(trial.id, curves.size),
+            "hash": arrow.repeat(name, curves.size),
+            "run": np.repeat(np.arange(first, first + count, dtype=np.int32), points),
+            "bin": np.tile(np.arange(points, dtype=np.int32), count),
+            "first": np.tile(trial.firsts, count),
+            "value": curves.ravel(),
+            "diverged": np.repeat([run.diverged for run in runs], points),
         }
-    )
+        write_table(arrow.table(columns), self.path(name, Span(first, count)), metadata)
+        return Batch(runs, metadata)
 
 
 def write_table(table: Any, path: Path, metadata: Mapping[str, Any]) -> None:
@@ -241,7 +358,7 @@ Times = dict[str, tuple[float, int]]  # processor seconds and steps, by storage 
 def add_times(folder: Path, times: Times, suffix: str = "") -> None:
     """Add to the times in a folder; they are no results, so failing to write them is no error."""
     path = folder / f"timings{suffix}.json"
-    totals = _read_times(path)
+    totals = _read_json(path) or {}
     for name, (seconds, steps) in times.items():
         before = totals.get(name, (0.0, 0))
         totals[name] = before[0] + seconds, before[1] + steps
@@ -254,13 +371,6 @@ def step_nanoseconds(names: Sequence[str], folder: Path) -> list[float]:
     """Return the time of a step of each trial on one thread; NaN where it was not measured."""
     times: Times = {}
     for path in sorted(folder.glob("timings*.json")):
-        times.update(_read_times(path))
+        times.update(_read_json(path) or {})
     pairs = [times.get(name, (0.0, 0)) for name in names]
     return [seconds / steps * 1e9 if steps else float("nan") for seconds, steps in pairs]
-
-
-def _read_times(path: Path) -> Times:
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
-        return {}

@@ -19,7 +19,7 @@ from expectant.core.config import allow_local_imports, suggest_name, trust_messa
 from expectant.core.rules import either, whole
 from expectant.experiments.claims import Claim, read_claims
 from expectant.experiments.config_file import Changes, Experiment, parse_config
-from expectant.experiments.results_folder import describe_origin, kind_of
+from expectant.experiments.store import describe_origin, kind_of
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,

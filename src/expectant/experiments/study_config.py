@@ -10,7 +10,7 @@ from typing import Any
 from expectant.core.config import suggest_name
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.grid import PanelConfig
-from expectant.experiments.results_folder import versions
+from expectant.experiments.store import versions
 from expectant.experiments.study import Study, study_word
 from expectant.experiments.trials import Trial
 

@@ -21,8 +21,8 @@ from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import Verdict
 from expectant.experiments.grid import value_text
+from expectant.experiments.runner import troubles_of, troubles_section, version_rows
 from expectant.experiments.study_config import StudyConfig
-from expectant.experiments.trial_table import troubles_of, troubles_section, version_rows
 from expectant.experiments.trials import Trial
 
 if TYPE_CHECKING:

@@ -20,15 +20,19 @@ from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.curves import group_panels
+from expectant.experiments.engines import Kernels, make_engine
 from expectant.experiments.grid import dotted
-from expectant.experiments.results_folder import RUN, SWEEP, TRIALS, lock_folder, versions
-from expectant.experiments.runner import Work, make_engine
+from expectant.experiments.runner import (
+    Trouble,
+    Work,
+    trial_table,
+    troubles_in,
+    write_trials,
+)
 from expectant.experiments.search import SEARCH, search
-from expectant.experiments.store import Store
-from expectant.experiments.tasks import Kernels
+from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder, versions
 from expectant.experiments.toml_tables import config_hash, parse_toml, read_text, to_toml
-from expectant.experiments.trial_table import Trouble, trial_table, troubles_in, write_trials
-from expectant.experiments.trials import Shard, Trial
+from expectant.experiments.trials import WHOLE, Shard, Trial
 
 if TYPE_CHECKING:
     import pyarrow
@@ -110,7 +114,7 @@ class Sweep:
         """
         return run_sweep(
             self.experiment(), self.to_toml(), Path(folder or Path("results") / self.name),
-            threads=threads, engine=engine, address=address, shard=Shard(*shard) if shard else None,
+            threads=threads, engine=engine, address=address, shard=Shard(*(shard or WHOLE)),
             compiled=compiled, accept_versions=accept_versions,
         )  # fmt: skip
 
@@ -265,7 +269,7 @@ def run_sweep(
     threads: int | None = None,
     engine: str = "threads",
     address: str | None = None,
-    shard: Shard | None = None,
+    shard: Shard = WHOLE,
     compiled: bool | None = None,
     kind: str = SWEEP,
     accept_versions: bool = False,
@@ -277,18 +281,17 @@ def run_sweep(
     """
     if trials is not None:
         require_extra("--search optuna", "optuna")
-    data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     runner = make_engine(engine, threads, address, kernels)
     entries: list[dict[str, Any]] = []
-    with lock_folder(folder, text, data, shard, kind):
+    with lock_folder(folder, text, shard, kind):
         work = Work(experiment.trials() if trials is None else [], Store(folder, accept_versions))
 
         def compute() -> None:
             tasks = work.missing(shard)
             if tasks:  # the table exists only while it is of all batches
                 (folder / TRIALS).unlink(missing_ok=True)
-            work.run_tasks(runner, kernels, tasks, experiment.name, shard.suffix if shard else "")
+            work.run_tasks(runner, kernels, tasks, experiment.name, shard.suffix)
 
         if trials is None:
             _report_other_versions(work)
@@ -296,8 +299,8 @@ def run_sweep(
         else:
             entries = search(experiment, trials, work, compute)
             write_text(folder / SEARCH, json.dumps(entries, indent=1) + "\n")
-        if shard is None:
-            write_trials(work, folder, data)
+        if shard == WHOLE:
+            write_trials(work, folder, parse_toml(text, experiment.name))
     return Outcome(folder, work, entries)
 
 
@@ -306,11 +309,11 @@ def _report_other_versions(work: Work) -> None:
     others = set(work.store.match_versions(work.names)) - {*work.names, ""}
     if others:
         first = min(others)
-        summary = work.store.summary(first, work.store.index()[first][0])
-        then, now = (summary.metadata["versions"] if summary else {}), versions()
+        batch = work.store.load(first, work.store.index()[first][0])
+        then, now = (batch.metadata["versions"] if batch else {}), versions()
         changed = [f"{name} {old}" for name, old in then.items() if now.get(name, old) != old]
         say(
-            f"runs of {len(others)} trials in {work.store.folder.parent} were computed with "
+            f"runs of {len(others)} trials in {work.store.folder} were computed with "
             f"{', '.join(changed) or 'other code of a package'}; they are not used without "
             "--accept-versions"
         )
@@ -329,13 +332,13 @@ def run_file(
     **options: Any,
 ) -> tuple[Experiment, Outcome]:
     """Run the experiment, sweep or search in a file, with the options of :func:`run_sweep`."""
-    part = None if shard is None else parse_shard(shard)
+    part = WHOLE if shard is None else parse_shard(shard)
     text = read_text(path)
     experiment = parse_config(text, str(path), trust=True)
     folder = out or Path("results") / experiment.name
     if search not in (None, "optuna"):
         raise ValueError(f"--search: must be optuna, got {search!r}")
-    if search and part is not None:
+    if search and shard is not None:
         raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
     if search and not experiment.is_sweep:
         raise ValueError(f"--search: {path} has no grid to search")

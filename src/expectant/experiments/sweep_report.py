@@ -30,8 +30,9 @@ from expectant.experiments.best import (
     select_best,
 )
 from expectant.experiments.metrics import METRICS, Metric
-from expectant.experiments.results_folder import folder_note, rerun_command
+from expectant.experiments.runner import troubles_in, troubles_section, version_rows
 from expectant.experiments.search import SEARCH
+from expectant.experiments.store import folder_note, rerun_command
 from expectant.experiments.sweep_results import (
     CHOSEN,
     Group,
@@ -40,7 +41,6 @@ from expectant.experiments.sweep_results import (
     metric_of_row,
     read_folder,
 )
-from expectant.experiments.trial_table import troubles_in, troubles_section, version_rows
 from expectant.report import Environment, Header, Parameters, Section, Table, draw_chart, write_page
 from expectant.report.formatting import slug
 from expectant.report.palette import Palette

@@ -19,11 +19,9 @@ from expectant.experiments.config_file import ComponentBuilder, Experiment, read
 from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
-from expectant.experiments.results_folder import CONFIG, RUN, SWEEP, TRIALS, require_kind
-from expectant.experiments.runner import Work
-from expectant.experiments.store import Span, Store
+from expectant.experiments.runner import Work, is_of_config, read_trials, trial_table
+from expectant.experiments.store import CONFIG, RUN, SWEEP, TRIALS, Span, Store, require_kind
 from expectant.experiments.toml_tables import config_hash, parse_toml, read_text
-from expectant.experiments.trial_table import is_of_config, read_trials, trial_table
 from expectant.experiments.trials import Trial
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
@@ -109,8 +107,8 @@ class SweepFolder:
         columns, describe = self.columns, ComponentBuilder()
         name = columns["hash"][row]
         spans = self.index.get(name)
-        summary = self.store.summary(name, spans[0]) if spans else None
-        if summary is None:
+        batch = self.store.load(name, spans[0]) if spans else None
+        if batch is None:
             raise self.store.incomplete()
         return Trial(
             experiment=self.experiment.name,
@@ -120,9 +118,9 @@ class SweepFolder:
             label=columns["label"][row],
             base_panel=columns["base_panel"][row],
             base_agent=columns["base_agent"][row],
-            domain=describe(Domain, "domain", summary.metadata["domain"]),
-            features=describe(Features, "features", summary.metadata["features"]),
-            agent=describe(Agent, "agents", summary.metadata["agent"]),
+            domain=describe(Domain, "domain", batch.metadata["domain"]),
+            features=describe(Features, "features", batch.metadata["features"]),
+            agent=describe(Agent, "agents", batch.metadata["agent"]),
             **{**self.experiment.common(), "runs": runs},
         )
 

@@ -14,10 +14,9 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -25,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.wrappers import unwrapped_agent
-from expectant.core.config import Config
+from expectant.core.config import nested_classes
+from expectant.core.errors import is_builtin
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.domains.gym import Gym
 from expectant.engine.gym_loop import respond
@@ -48,7 +48,7 @@ PASS_COST = 4.0  # work of a step without planning, in planning backups
 PACKAGE = Path(__file__).parents[1]
 PRESENTATION = ("cli", "experiments", "report", "studies")  # folders that decide no numbers, except
 DECIDING = {  # these files
-    "experiments/trials.py", "experiments/tasks.py", "experiments/probes.py",
+    "experiments/trials.py", "experiments/engines.py", "experiments/probes.py",
     "experiments/recording.py",
 }  # fmt: skip
 OWN = "own code "  # before the hash of a file, or of a class, of the user's
@@ -132,12 +132,6 @@ class Trial:
         }
 
 
-def batches(runs: int) -> Iterator[tuple[int, int]]:
-    """Yield (first run, number of runs) of every batch."""
-    for first in range(0, runs, BATCH):
-        yield first, min(BATCH, runs - first)
-
-
 def cost(trial: Trial) -> float:
     """A rough measure of a run's work, for the progress bar."""
     planning_steps = getattr(unwrapped_agent(trial.agent), "planning_steps", 0)
@@ -155,7 +149,10 @@ class Shard(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        return f"-{self.number}-of-{self.of}"
+        return "" if self == WHOLE else f"-{self.number}-of-{self.of}"
+
+
+WHOLE = Shard(1, 1)
 
 
 # ----------------------------------------------------------------------------------- storage names
@@ -188,8 +185,8 @@ class Hashes:
     def _hash_code(self, trial: Trial) -> tuple[str, str]:
         """Hash the user's own code and all code that a trial's runs reach."""
         run, _ = trial.setup.build(0)
-        configs = own_config_types((trial.domain, trial.features, trial.agent))
-        code: tuple[Any, ...] = (*part_types(run), *configs)
+        classes = nested_classes((trial.domain, trial.features, trial.agent))
+        code: tuple[Any, ...] = (*part_types(run), *(c for c in classes if not is_builtin(c)))
         entries: list[Any] = [respond if trial.domain.external else simulate]
         if trial.record is not None:
             entries += [ask, record_run, trial.record.definition.of]
@@ -217,16 +214,6 @@ def package_code(package: Path = PACKAGE) -> str:
             total.update(f"\n{name}\n".encode())
             total.update(file.read_bytes().replace(b"\r\n", b"\n"))
     return total.hexdigest()
-
-
-def own_config_types(config: Any) -> Iterator[type]:
-    """Yield the user's own classes in a config and in those inside it, which build the parts."""
-    if isinstance(config, Config) and is_dataclass(config):
-        if not type(config).__module__.startswith("expectant."):
-            yield type(config)
-        config = [getattr(config, field.name) for field in fields(config)]
-    if isinstance(config, tuple | list):
-        yield from chain.from_iterable(map(own_config_types, config))
 
 
 def environment_code(domain: Domain) -> dict[str, str]:
