@@ -131,6 +131,34 @@ def test_branching_tasks_are_drawn_from_their_seed():
     assert abs(rewards.var() - 1) < 4 * np.sqrt(2 / rewards.size)
 
 
+def test_garnet_tasks_are_drawn_from_their_seed():
+    task = ex.domains.Garnet(paying=0.25, task_seed=7)
+    table = task.mdp().outcomes
+    assert table.probabilities.shape == (1, 50, 4, 4)
+    np.testing.assert_allclose(table.probabilities.sum(axis=-1), 1.0)
+    assert (table.probabilities[..., -1] == 0.03).all() and (table.successors[..., -1] == -1).all()
+    assert (np.diff(np.sort(table.successors[..., :-1], axis=-1)) > 0).all()
+    assert (np.ptp(table.rewards, axis=-1) == 0.0).all()  # without noise
+    assert abs((table.rewards[..., 0] != 0.0).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 200)
+    noisy = task.replace(noise=2.0).mdp().outcomes
+    np.testing.assert_array_equal(noisy.probabilities, table.probabilities)
+    differences = (noisy.rewards - table.rewards) / 2.0
+    assert abs(differences.var() - 1.0) < 4 * np.sqrt(2 / differences.size)
+    per_run = task.replace(task_per_run=True).for_run(2)
+    assert per_run == task.replace(task_seed=9)
+
+
+def test_inventory_by_hand():
+    """Two units at most and half a customer on average: e^(−1/2) of no customer."""
+    mdp: Any = ex.domains.Inventory(capacity=2, demand=0.5).mdp()
+    probabilities, rewards, none = mdp.probabilities[0, 1], mdp.rewards[0, 1], np.exp(-0.5)
+    np.testing.assert_allclose(probabilities, [1.0 - none, none, 0.0])
+    np.testing.assert_allclose(rewards, [4.0 - 2.0 - 2.0, -2.0 - 2.0 - 0.2, 0.0])
+    np.testing.assert_allclose(mdp.probabilities[1, 2], [1.0 - 1.5 * none, 0.5 * none, none])
+    np.testing.assert_allclose(mdp.rewards[2, 2], [8.0, 4.0 - 0.2, -0.4])  # no room, no order
+    assert (np.asarray(mdp.probabilities).sum(axis=-1) == pytest.approx(1.0)) and mdp.endless
+
+
 def test_a_lottery_pays_one_of_its_prizes():
     table = ex.domains.Lottery(prizes=4, task_seed=1).mdp().outcomes
     assert table.probabilities.tolist() == [[[[0.25] * 4]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import expectant as ex
 from expectant.core.dispatch import unowned
 from expectant.core.updates import add_process_noise, estimation_variance, shrink_covariance
 from expectant.core.vectors import Weighted, dense
-from expectant.core.verbs import fit, function
+from expectant.core.verbs import add_expected, backed_up_value, fit, function
 from expectant.jit.compile import kernel_for
 
 CORRIDOR = ex.Corridor(slip=0.25)
@@ -75,6 +76,39 @@ def test_noise_by_hand_and_never_beyond_the_prior():
     assert model.covariance[0, 4, 4] == model.covariance[1, 3, 3] == 1.0
 
 
+def test_the_unknown_is_worth_its_share_of_the_optimistic_value():
+    """Half of the prior variance is left after one visit with prior 1: u = 1/2."""
+    built = Built(CORRIDOR, ex.OneHot())
+    context = dataclasses.replace(built.setting, discount=0.5)
+    model = ex.models.KalmanExpectation(0.0, 1.0, optimism=2.0).build(context)
+    fit(model, built.transition(4, 1, 3.0, 5))
+    worth, weights = 2.0 * 3.0 / 0.501, np.full(16, 8.0)
+    seen = 1.5 + 0.5 * 0.5 * (0.5 * 8.0) + 0.5 * worth
+    assert backed_up_value(model, built.state(4), 1, weights, 0.5) == pytest.approx(seen)
+    assert backed_up_value(model, built.state(4), 0, weights, 0.5) == pytest.approx(worth)
+    moved = np.zeros(16)
+    add_expected(model, built.state(4), 1, moved, 1.0)
+    assert moved[5] == pytest.approx(0.25) and np.count_nonzero(moved) == 1
+
+
+def test_predicted_ends_move_towards_their_mean_where_data_are_few():
+    """After many visits one step from the end a new state counts on the mean continuation."""
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.models.KalmanExpectation(0.0, 1.0, continuation_prior=True).build(built.setting)
+    plain = ex.models.KalmanExpectation(0.0, 1.0).build(built.setting)
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        successor = 4 if rng.random() < 0.8 else None
+        for each in (model, plain):
+            fit(each, built.transition(int(rng.integers(3, 6)), 1, 0.0, successor))
+    weights = np.zeros(16)
+    weights[:9] = 1.0  # all states are worth 1, so that a look-ahead is the continuation
+    known, unknown = built.state(4), built.state(0)
+    assert backed_up_value(plain, unknown, 1, weights, 1.0) == 0.0
+    assert backed_up_value(model, unknown, 1, weights, 1.0) == pytest.approx(0.8, abs=0.1)
+    assert backed_up_value(model, known, 1, weights, 1.0) == pytest.approx(0.8, abs=0.06)
+
+
 class Filter(NamedTuple):
     state: Weighted
     covariance: np.ndarray
@@ -117,6 +151,10 @@ def test_a_million_steps_with_nearly_collinear_features_stay_positive_definite(
 
 def agents():
     kalman: Any = {"model": "kalman", "planning_steps": 2}
+    hopeful = ex.models.KalmanExpectation(optimism=0.5, continuation_prior=True)
+    for update in ("levi", "gradient"):
+        yield f"hopeful_{update}", ex.Lookahead(model=hopeful, planning_update=update)
+    yield "hopeful_q", ex.QPlanning(model=hopeful)
     option = (ex.options.TableOption((1,) * 9, (0.25,) * 9),)
     yield "q_planning", ex.QPlanning(**kalman)
     yield "cached_values", ex.CachedValues(**kalman)

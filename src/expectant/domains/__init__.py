@@ -1,7 +1,13 @@
 """Domains: the paper's, the textbook's, tests of adaptation and average reward, and Gymnasium."""
 
 from expectant.core.interfaces import Domain
-from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
+from expectant.domains.average_reward import (
+    AccessControl,
+    Inventory,
+    RiverSwim,
+    TransientChain,
+    TwoChoice,
+)
 from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.external import ExternalDomain
@@ -10,7 +16,7 @@ from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
 from expectant.domains.loca import LocaGrid, LocaMountainCar
 from expectant.domains.mountain_car import DrivenCar, MountainCar
-from expectant.domains.random_mdps import Branching, Lottery
+from expectant.domains.random_mdps import Branching, Garnet, Lottery
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 
 __all__ = [
@@ -27,7 +33,9 @@ __all__ = [
     "ExternalDomain",
     "FiniteMDP",
     "FourRooms",
+    "Garnet",
     "Gym",
+    "Inventory",
     "LocaGrid",
     "LocaMountainCar",
     "Lottery",

@@ -1,4 +1,4 @@
-"""Continuing problems for the average reward: access control, two loops, river swim, a chain."""
+"""Continuing problems: access control, inventory, two loops, river swim, a chain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import Drawing
-from expectant.core.rules import between, list_of, number, one_of, whole
+from expectant.core.rules import at_least, between, list_of, number, one_of, whole
 from expectant.domains.finite import FiniteMDP, TabularDomain
 
 REJECT, ACCEPT = 0, 1
@@ -86,6 +86,52 @@ class AccessControl(TabularDomain):
             start=start.ravel(),
             endless=True,
         )
+
+
+class Inventory(TabularDomain):
+    """Inventory control with lost sales (Puterman 1994, section 3.2).
+
+    States
+        units in stock, 0 to ``capacity``.
+    Dynamics
+        action a orders a units, delivered at once, up to the capacity. Then a Poisson number of
+        customers with mean ``demand`` each buy one unit, while there are any.
+    Reward
+        ``price`` per unit sold, less ``cost`` per unit ordered, ``order_cost`` per order and
+        ``holding_cost`` per unit that is left.
+    Start
+        any stock, equally likely.
+    End
+        never.
+    """
+
+    capacity: int = parameter(whole(1), default=15, meaning="largest stock")
+    demand: float = parameter(at_least(0.0), default=4.0, meaning="mean number of customers")
+    price: float = parameter(number(), default=4.0, meaning="income per unit sold")
+    cost: float = parameter(number(), default=2.0, meaning="price per unit ordered")
+    order_cost: float = parameter(number(), default=2.0, meaning="fixed price of an order")
+    holding_cost: float = parameter(number(), default=0.2, meaning="price per unit left in stock")
+
+    @property
+    def actions(self) -> int:
+        return self.capacity + 1
+
+    def table(self) -> FiniteMDP:
+        count = self.capacity + 1
+        demands = np.exp(-self.demand + np.arange(count) * np.log(max(self.demand, 1e-300)))
+        demands /= np.cumprod(np.maximum(np.arange(count), 1.0))
+        probabilities, rewards = np.zeros((2, count, count, count))
+        for stock in range(count):
+            for action in range(count):
+                full = min(stock + action, self.capacity)
+                sold = np.arange(full + 1)
+                chances = demands[: full + 1].copy()
+                chances[full] = 1.0 - demands[:full].sum()  # everything is sold
+                paid = self.cost * (full - stock) + self.order_cost * (full > stock)
+                left = full - sold
+                probabilities[stock, action, left] = chances
+                rewards[stock, action, left] = self.price * sold - paid - self.holding_cost * left
+        return FiniteMDP(probabilities, rewards, endless=True)
 
 
 class TwoChoice(TabularDomain):

@@ -1,4 +1,4 @@
-"""Random tasks of the textbook: branching MDPs and lotteries."""
+"""Random tasks: branching MDPs and lotteries of the textbook, and Garnet MDPs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.rng import SEED
-from expectant.core.rules import between, flag, whole
+from expectant.core.rules import at_least, between, flag, whole
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 
 
@@ -91,6 +91,63 @@ class Branching(TabularDomain):
             rewards=rewards,
             successors=np.concatenate([np.reshape(targets, shape), ends], axis=-1),
             start=np.eye(1, self.states)[0],
+            endless=self.ending == 0.0,
+        )
+
+
+class Garnet(TabularDomain):
+    """A random MDP (Archibald, McKinnon & Thomas 1995; Bhatnagar et al. 2009).
+
+    Dynamics
+        each of ``actions`` actions in each of ``states`` states leads to one of ``branching``
+        distinct states. The task fixes these states and their probabilities, which are uniform over
+        all distributions (Dirichlet).
+    Reward
+        every state and action has a mean, drawn from N(0, 1) with the task; only a fraction
+        ``paying`` of them pays, the others have mean 0. The outcomes of an action differ from its
+        mean by N(0, ``noise``²), drawn with the task.
+    Start
+        uniform over all states.
+    End
+        with probability ``ending`` at every step.
+
+    ``task_seed`` and ``task_per_run`` are those of ``Branching``.
+    """
+
+    states: int = parameter(whole(1), default=50, meaning="states of the task")
+    actions: int = parameter(whole(1), default=4, meaning="actions in every state")
+    branching: int = parameter(whole(1), default=3, meaning="states that an action can lead to")
+    ending: float = parameter(between(0, 1), default=0.03)
+    paying: float = parameter(
+        between(0, 1), default=1.0, meaning="fraction of states and actions with a mean reward"
+    )
+    noise: float = parameter(
+        at_least(0.0), default=0.0, meaning="standard deviation of rewards between outcomes"
+    )
+    task_seed: int = parameter(SEED, default=0, meaning="seed of the task")
+    task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
+
+    def validate(self) -> None:
+        if self.branching > self.states:
+            raise ValueError(
+                f"Garnet: branching must be at most states={self.states}, got {self.branching}"
+            )
+
+    def for_run(self, number: int) -> Garnet:
+        return _task_of_run(self, number) if self.task_per_run else self
+
+    def table(self) -> FiniteMDP:
+        rng = np.random.Generator(np.random.PCG64(self.task_seed))
+        pairs, shape = self.states * self.actions, (self.states, self.actions)
+        targets = _sample_distinct(rng, self.states, self.branching, pairs)
+        probabilities = rng.dirichlet(np.ones(self.branching), pairs) * (1.0 - self.ending)
+        means = rng.standard_normal(shape) * (rng.random(shape) < self.paying)
+        outcomes = (*shape, self.branching + 1)
+        rewards = means[..., None] + self.noise * rng.standard_normal(outcomes)
+        return FiniteMDP(
+            probabilities=np.c_[probabilities, np.full(pairs, self.ending)].reshape(outcomes),
+            rewards=rewards,
+            successors=np.c_[targets, np.full(pairs, END)].reshape(outcomes),
             endless=self.ending == 0.0,
         )
 
