@@ -16,8 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.experiments.study import packaged_studies, read_study
-from expectant.experiments.study_config import configure_study
+from expectant.experiments.study import configure_study, packaged_studies, read_study
 
 SPEC = """
 name = "tiny"

@@ -20,7 +20,7 @@ from expectant.cli import app
 from expectant.cli.catalogue import catalogue, entry
 from expectant.core import verbs
 from expectant.core.config import KINDS
-from expectant.experiments.study import read_paper
+from expectant.experiments.study import read_study
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -210,7 +210,7 @@ def test_the_page_of_an_agent_lists_its_parameters(kind):
 
 
 def test_the_open_details_are_the_ones_in_the_file():
-    page, details = DOCS / "interpretations.md", read_paper().details
+    page, details = DOCS / "interpretations.md", read_study().details
     questions = rows(page, "| detail | question |")
     assert questions == [[detail.name, detail.question] for detail in details]
     listed = [cells[:5] for cells in rows(page, "| detail | figures |")]

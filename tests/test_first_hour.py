@@ -11,13 +11,12 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.experiments.best import best
-from expectant.experiments.curves import CURVES
+from expectant.experiments.curves import CURVES, settings_hashes
 from expectant.experiments.reproduce import choose_target
 from expectant.experiments.store import TRIALS
-from expectant.experiments.study import read_paper, study_word
-from expectant.experiments.study_config import QUICK_RUNS, StudyConfig
+from expectant.experiments.study import QUICK_RUNS, StudyConfig, read_study
 
-PAPER = read_paper()
+PAPER = read_study()
 
 
 def test_help_lists_the_parameters():
@@ -60,7 +59,7 @@ def test_names_from_elsewhere_get_a_hint(call, given, meant):
 )
 def test_less_never_replaces_more(before, now, place, tmp_path, monkeypatch):
     earlier = StudyConfig(PAPER, **{"figures": PAPER.figures, **before})
-    facts = {**earlier.facts(), "study": study_word(PAPER.folder)}
+    facts = {**earlier.facts(), "trials": settings_hashes(earlier.trials)}
     (tmp_path / CURVES).touch()
     monkeypatch.setattr("expectant.experiments.reproduce.read_facts", lambda path: facts)
     request = StudyConfig(PAPER, **{"figures": PAPER.figures, **now})

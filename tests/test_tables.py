@@ -12,7 +12,7 @@ from test_site import context
 
 from expectant.experiments.config_file import read_config
 from expectant.experiments.grid import settings_of
-from expectant.experiments.study import packaged_studies, read_paper, read_study
+from expectant.experiments.study import packaged_studies, read_study
 from expectant.experiments.trials import Trial
 
 tables = context("fill_tables")
@@ -33,7 +33,7 @@ def test_verdicts_are_on_the_claims_of_the_paper_and_do_not_depend_on_the_seed()
         {(one["id"], one["interpretation"]): one["verdict"] for one in tables.read(name)}
         for name in (tables.PAPER, "measured/second-seed-claims")
     )
-    assert {key for key, _ in first} == {claim.id for claim in read_paper().claims}
+    assert {key for key, _ in first} == {claim.id for claim in read_study().claims}
     moved = [(first[key], second[key]) for key in first if first[key] != second[key]]
     assert all("unclear" in pair for pair in moved) and len(moved) <= len(first) / 20
 
@@ -73,7 +73,7 @@ def test_claim_22_compares_printed_step_sizes_with_the_best_that_was_found():
         if one["interpretation"] == "preferred" and one["figure"][0] == "5"
     }
     trials = {
-        trial.agent_key: trial.agent for trial in read_paper().experiments["ablation-22"].trials()
+        trial.agent_key: trial.agent for trial in read_study().experiments["ablation-22"].trials()
     }
     agents = {"q": "q_learning", "ahead": "lookahead", "values": "cached_values"}
     for short, agent in agents.items():

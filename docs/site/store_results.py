@@ -61,7 +61,7 @@ def store_study(folder: Path, name: str = "") -> None:
     request, panels = read_stored(folder, trust=True)
     study = request.study.name
     if not name:
-        times = step_times(request.trials(), folder)
+        times = step_times(request.trials, folder)
         entries = [summarise(panel, agent, times) for panel in panels for agent in panel.curves]
         fresh = {entry["figure"] for entry in entries}
         path = MEASURED / f"{study}.json"
@@ -110,7 +110,7 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
         wanted += [(f"{name}@{number}", at(number)) for number in range(1, SWITCHES + 1) if at]
     for name, metric in wanted:
         try:
-            estimate = Clause(metric, (agent,)).find([replace(panel, floor=math.nan)])
+            estimate = Clause(metric=metric, of=(agent,)).find([replace(panel, floor=math.nan)])
         except Unavailable:
             continue
         ends = estimate.effect, estimate.low, estimate.high

@@ -12,7 +12,7 @@ import pytest
 
 import expectant as ex
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.study import read_paper
+from expectant.experiments.study import read_study
 
 ROOT = Path(__file__).parents[2]
 AGENTS: list[Any] = [
@@ -206,7 +206,7 @@ INTERPRETATIONS = ("literal", "preferred", "authors")
 def test_interpretations_by_name_are_those_of_the_papers_study(name):
     """Each has the switches that the details give to all agents, and to those of one kind."""
     switches: dict[str, Any] = {}
-    for detail in read_paper().details:
+    for detail in read_study().details:
         changes = detail.choice_in(name).changes
         for table in (changes.agents, *changes.kinds.values()):
             switches |= table.get("interpretation", {})
@@ -218,7 +218,7 @@ def test_interpretations_by_name_are_those_of_the_papers_study(name):
 @pytest.mark.parametrize("name", INTERPRETATIONS)
 def test_a_study_has_the_agents_of_the_interpretations_by_name(name):
     """Those of figure 5b, whose exploration and replay are details of their own."""
-    trials = read_paper().experiment("5b", name).trials()
+    trials = read_study().experiment("5b", name).trials()
     assert {type(trial.agent) for trial in trials} == {
         ex.QLearning, ex.Lookahead, ex.CachedValues, ex.CachedPolicy,
     }  # fmt: skip

@@ -104,7 +104,8 @@ def looked_at(domain: Any, agent: Any) -> None:
 
 
 def performed(domain: Any, agent: Any) -> None:
-    records.load_evaluation(setup(domain, agent), True, "", Silent())
+    by_episodes = records.parse_record({"probe": "episode_return"})
+    records.load_kernel(setup(domain, agent), by_episodes, True, "", Silent())
 
 
 def decided(domain: Any, agent: Any) -> None:

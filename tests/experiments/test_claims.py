@@ -12,18 +12,16 @@ import pytest
 from scipy.special import ndtr
 
 from expectant.analysis import Panel
-from expectant.analysis.verdicts import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.analysis.verdicts import verdict as judging_verdict
 from expectant.experiments.claims import Claim, Verdict, judge_claims
-from expectant.experiments.clauses import FIGURES, Clause
-from expectant.experiments.decision_cost import CostRule
+from expectant.experiments.clauses import FIGURES, AgentGroups, Clause, CostRule
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.reproduce import judge_study
-from expectant.experiments.study import read_paper
+from expectant.experiments.study import read_study
 
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
 OPTIMUM, BIN = 10.0, 50
-CLAIMS = read_paper().claims
+PAPER = read_study()
+CLAIMS = PAPER.claims
 NAMES = {k: v for one in CLAIMS for part in one.clauses for k, v in part.names.items()}
 Q, EXPECTATION, TRUE = "q_learning", "q_planning_expectation", "q_planning_true"
 
@@ -39,7 +37,7 @@ def plain(name: str, **curves: Any) -> Panel:
 
 
 def of_all(metric: str, *agents: str, **more: Any) -> Claim:
-    return Claim(1, "f", "It is so.", clauses=(Clause(METRICS[metric], agents, **more),))
+    return Claim(1, "f", "It is so.", clauses=(Clause(metric=METRICS[metric], of=agents, **more),))
 
 
 def judged(said: Claim, *panels: Panel, **more: Any) -> Verdict:
@@ -57,33 +55,33 @@ HALF = 2.0227 / np.sqrt(40)  # of a 95 % interval of 40 runs whose standard devi
 
 
 @pytest.mark.parametrize(("statement", "mean", "outcome"), [
-    (Statement(ABOVE, 0.0, 0.5), 0.5 + 1.01 * HALF, HOLDS),
-    (Statement(ABOVE, 0.0, 0.5), 0.5 + 0.99 * HALF, UNCLEAR),
-    (Statement(ABOVE, 0.0, 0.5), 0.5 - 1.01 * HALF, EQUAL),
-    (Statement(ABOVE, 0.0, 0.5), -0.5 + 1.01 * HALF, EQUAL),
-    (Statement(ABOVE, 0.0, 0.5), -0.5 + 0.99 * HALF, UNCLEAR),
-    (Statement(ABOVE, 0.0, 0.5), -0.5 - 1.01 * HALF, FAILS),
-    (Statement(ABOVE, 0.0, 0.0), 1.01 * HALF, HOLDS),
-    (Statement(ABOVE, 0.0, 0.0), -1.01 * HALF, FAILS),
-    (Statement(ABOVE, 3.0, 0.0), 3.0 + 1.01 * HALF, HOLDS),
-    (Statement(AT_LEAST, 2.0, 0.5), 1.5 + 1.01 * HALF, HOLDS),
-    (Statement(AT_LEAST, 2.0, 0.5), 1.5 + 0.99 * HALF, UNCLEAR),
-    (Statement(AT_LEAST, 2.0, 0.5), 1.5 - 1.01 * HALF, FAILS),
-    (Statement(ABOUT, 2.0, 0.5), 2.5 - 1.01 * HALF, HOLDS),
-    (Statement(ABOUT, 2.0, 0.5), 1.5 + 1.01 * HALF, HOLDS),
-    (Statement(ABOUT, 2.0, 0.5), 2.5, UNCLEAR),
-    (Statement(ABOUT, 2.0, 0.5), 2.5 + 1.01 * HALF, FAILS),
-    (Statement(ABOUT, 2.0, 0.5), 1.5 - 1.01 * HALF, FAILS),
+    ({"margin": 0.5}, 0.5 + 1.01 * HALF, HOLDS),
+    ({"margin": 0.5}, 0.5 + 0.99 * HALF, UNCLEAR),
+    ({"margin": 0.5}, 0.5 - 1.01 * HALF, EQUAL),
+    ({"margin": 0.5}, -0.5 + 1.01 * HALF, EQUAL),
+    ({"margin": 0.5}, -0.5 + 0.99 * HALF, UNCLEAR),
+    ({"margin": 0.5}, -0.5 - 1.01 * HALF, FAILS),
+    ({}, 1.01 * HALF, HOLDS),
+    ({}, -1.01 * HALF, FAILS),
+    ({"low": 3.0}, 3.0 + 1.01 * HALF, HOLDS),
+    ({"at_least": 2.0, "margin": 0.5}, 1.5 + 1.01 * HALF, HOLDS),
+    ({"at_least": 2.0, "margin": 0.5}, 1.5 + 0.99 * HALF, UNCLEAR),
+    ({"at_least": 2.0, "margin": 0.5}, 1.5 - 1.01 * HALF, FAILS),
+    ({"about": 2.0, "margin": 0.5}, 2.5 - 1.01 * HALF, HOLDS),
+    ({"about": 2.0, "margin": 0.5}, 1.5 + 1.01 * HALF, HOLDS),
+    ({"about": 2.0, "margin": 0.5}, 2.5, UNCLEAR),
+    ({"about": 2.0, "margin": 0.5}, 2.5 + 1.01 * HALF, FAILS),
+    ({"about": 2.0, "margin": 0.5}, 1.5 - 1.01 * HALF, FAILS),
 ])  # fmt: skip
 def test_the_borders_of_every_verdict(statement, mean, outcome):
-    found = judged(of_all("mean", "a", statement=statement), plain("", a=spread(mean, 1.0)))
+    found = judged(of_all("mean", "a", **statement), plain("", a=spread(mean, 1.0)))
     assert found.verdict == outcome, found.detail
     assert found.effect == pytest.approx(mean)
     assert (found.low, found.high) == (
         pytest.approx(mean - HALF, abs=1e-4),
         pytest.approx(mean + HALF, abs=1e-4),
     )
-    assert (found.runs, found.margin) == (40, statement.margin)
+    assert (found.runs, found.margin) == (40, statement.get("margin", 0.0))
 
 
 def paper_panel(figure: str, curves: dict[str, Any], switch_every: int | None = None) -> Panel:
@@ -138,7 +136,7 @@ def test_whether_runs_diverge_is_told_by_the_runs_themselves():
     """Half of the runs are lost: a floor under what is lost must not hide it."""
     curves = np.repeat(spread(0.0, 1.0), 4, axis=1)
     curves[:20, -1] = np.nan
-    some = of_all("diverged", "a", statement=Statement(ABOVE, 0.1, 0.0))
+    some = of_all("diverged", "a", low=0.1)
     found = judged(some, plain("", a=curves))
     assert (found.effect, found.verdict) == (0.5, HOLDS)
     assert judged(some, plain("", a=np.zeros((40, 4)))).verdict == FAILS
@@ -146,7 +144,7 @@ def test_whether_runs_diverge_is_told_by_the_runs_themselves():
 
 def test_the_replication_probability_is_that_of_a_figure_with_as_many_runs_as_the_source():
     """The difference of a run is 0.4 ± 1: means of n runs lie above 0.2 with Φ(0.2 √n)."""
-    said = of_all("mean", "a", statement=Statement(ABOVE, 0.0, 0.2))
+    said = of_all("mean", "a", margin=0.2)
     data = plain("", a=spread(0.4, 1.0, 2000))
     for size in (5, 30):
         found = judged(said, data, sizes={"f": size})
@@ -156,9 +154,8 @@ def test_the_replication_probability_is_that_of_a_figure_with_as_many_runs_as_th
     assert np.isnan(judged(said, data, sizes={"f": None}).replication_probability)
     ours = paper_panel("5a", {key: np.full(40, level) for key, level in
                               (("lookahead", 9.0), (EXPECTATION, 1.0))}, 500)  # fmt: skip
-    (of_study,) = judge_study(replace(read_paper(), claims=(claim(13),)), [ours])
-    assert of_study.replication_probability == 1.0
-    assert read_paper().sizes["1"] is None and read_paper().sizes["5a"] == 30
+    assert judged(claim(13), ours, sizes=PAPER.sizes).replication_probability == 1.0
+    assert PAPER.sizes["1"] is None and PAPER.sizes["5a"] == 30
 
 
 def test_several_parts_are_shown_together_or_not_at_all():
@@ -258,7 +255,9 @@ def test_as_many_runs_count_as_every_agent_has():
 def test_a_difference_can_be_taken_off_another():
     """(9 − mean of 5 and 7) − (4 − 3): what a wrong setting costs one agent more than another."""
     data = plain("", a=[[9.0]] * 3, b=[[5.0]] * 3, c=[[7.0]] * 3, d=[[4.0]] * 3, e=[[3.0]] * 3)
-    found = judged(of_all("mean", "a", minus=("b", "c"), beyond=(("d",), ("e",))), data)
+    found = judged(
+        of_all("mean", "a", minus=("b", "c"), beyond=AgentGroups(of=("d",), minus=("e",))), data
+    )
     assert found.effect == 2.0
     assert found.label == "return of a minus that of b and c, less the return of d minus that of e,"
 
@@ -270,12 +269,12 @@ def test_a_margin_can_be_a_share_of_what_is_measured(second, outcome):
     """A tenth of the first regret, 40, is less than 100: a fall by 4.5 matters, one by 2 does not."""
     curve = OPTIMUM - np.tile([0.0, 40.0, second], (3, 1))
     data = replace(plain("", a=curve), switch_every=1)
-    falls = of_all("regret-falls", "a", statement=Statement(ABOVE, 0.0, 100.0), relative=0.1)
+    falls = of_all("regret-falls", "a", margin=100.0, relative_margin=0.1)
     found = judged(falls, data)
     assert (found.margin, found.verdict, found.unit) == (
         4.0, outcome, "return, summed over episodes",
     )  # fmt: skip
-    large = of_all("regret-falls", "a", statement=Statement(ABOVE, 0.0, 1.0), relative=0.1)
+    large = of_all("regret-falls", "a", margin=1.0, relative_margin=0.1)
     assert judged(large, data).margin == 1.0
 
 

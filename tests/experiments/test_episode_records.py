@@ -14,7 +14,7 @@ from expectant.engine.setup import Setup
 from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.recording import (
     evaluate_copy,
-    load_evaluation,
+    load_kernel,
     parse_record,
     record_levels,
     record_run,
@@ -90,4 +90,4 @@ def test_what_cannot_be_judged_by_episodes():
         )  # fmt: skip
     outside = Setup(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
     with pytest.raises(ValueError, match="needs a domain in compiled code, got Gym"):
-        load_evaluation(outside, None, "", Silent())
+        load_kernel(outside, record(1, 1), None, "", Silent())

@@ -11,15 +11,19 @@ import numpy as np
 import pytest
 
 from expectant.analysis.panel import Panel
-from expectant.analysis.verdicts import ABOVE, Statement
-from expectant.experiments import interpretations as module
-from expectant.experiments.claims import Claim, judge_claims
+from expectant.analysis.verdicts import ABOVE, Finding, Statement
+from expectant.experiments import reproduce as module
+from expectant.experiments.claims import Claim
 from expectant.experiments.clauses import Clause
-from expectant.experiments.interpretations import as_rows, find_differences, list_variants
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.study import read_paper
+from expectant.experiments.reproduce import (
+    differences_as_data,
+    find_differences,
+    mark_what_matters,
+)
+from expectant.experiments.study import read_study
 
-PAPER = read_paper()
+PAPER = read_study()
 
 
 def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
@@ -30,19 +34,24 @@ def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
     return Panel("5a", "", "", 50, None, 0.0, {"q": curve}, {"q": "Q"})
 
 
+def marked(parts: list[Finding]) -> list[dict[str, Any]]:
+    """The differences of one claim under one change, as data."""
+    row = {"interpretation": "", "moved": {1: differences_as_data(parts, 40)}}
+    mark_what_matters([row])
+    return row["moved"][1]  # type: ignore[index]
+
+
 def test_differences_between_interpretations_are_paired():
     clauses = (
-        Clause(METRICS["mean"], ("q",), (), Statement(ABOVE, 5.0, 0.5)),
-        Clause(METRICS["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
+        Clause(metric=METRICS["mean"], of=("q",), low=5.0, margin=0.5),
+        Clause(metric=METRICS["last"], of=("q",), margin=10.0),
     )
     claim = Claim(1, "5a", "", clauses=clauses)
     first, second = find_differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
     assert first.effect == pytest.approx(2.0, abs=0.1)
     assert first.high - first.low < 0.2  # each by itself is known to give or take 3
     assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
-    verdicts = judge_claims([claim], [noise()])
-    (row,) = as_rows([(list_variants(PAPER)[0], verdicts, {1: [second, first]})])
-    mean, last = row["moved"][1]  # the part that moved the most margins comes first
+    mean, last = marked([second, first])  # the part that moved the most margins comes first
     assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
     assert last["clear"] and not last["matters"]
     (unchanged,) = find_differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
@@ -53,21 +62,15 @@ def test_differences_between_interpretations_are_paired():
 
 def test_what_matters_is_corrected_for_being_one_of_many():
     """An interval that is beyond the margin by itself is not, as one of a hundred."""
-    clause = Clause(METRICS["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5))
+    clause = Clause(metric=METRICS["mean"], of=("q",), margin=0.5)
     claim = Claim(1, "5a", "", clauses=(clause,))
     panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
     none, close, far = (find_differences(claim, [panel], [noise()])[0] for panel in panels.values())
     assert close.low > 0.5 and none.low < 0.5
-    verdicts = judge_claims([claim], [noise()])
-
-    def matters(many: int) -> list[bool]:
-        (row,) = as_rows([(list_variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})])
-        return [part["matters"] for part in row["moved"][1]]
-
-    assert matters(0) == [True, True]
-    assert matters(1000) == [True] + [False] * 1001
-    (alone,) = as_rows([(list_variants(PAPER)[0], verdicts, {1: [close]})])
-    assert alone["moved"][1][0]["p"] < 0.05  # as its interval says
+    assert [part["matters"] for part in marked([far, close])] == [True, True]
+    many = marked([far, close, *[none] * 1000])
+    assert [part["matters"] for part in many] == [True] + [False] * 1001
+    assert marked([close])[0]["p"] < 0.05  # as its interval says
 
 
 def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):

@@ -8,15 +8,14 @@ import pytest
 
 import expectant as ex
 from expectant.analysis.panel import Panel
+from expectant.experiments.claims import judge_claims
 from expectant.experiments.curves import group_panels
-from expectant.experiments.interpretations import list_variants
-from expectant.experiments.reproduce import judge_study
+from expectant.experiments.reproduce import list_variants
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
-from expectant.experiments.study import read_paper
-from expectant.experiments.study_config import StudyConfig
+from expectant.experiments.study import StudyConfig, read_study
 
-PAPER = read_paper()
+PAPER = read_study()
 FIGURES, read, figure = PAPER.figures, PAPER.experiment, PAPER.experiments.__getitem__
 
 
@@ -77,10 +76,10 @@ def test_the_commands_recompute_the_same_config():
     config = configure(("5a", "5b"), seed=3, runs=7)
     assert config.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
     assert "quick" in configure(quick=True).warning
-    assert {trial.runs for trial in configure(quick=True).trials()} == {5}
-    assert {trial.runs for trial in configure(("5a",)).trials()} == {PAPER.claim_runs["5a"]}
-    assert {trial.runs for trial in config.trials()} == {7}
-    assert {trial.seed for trial in config.trials()} == {3}
+    assert {trial.runs for trial in configure(quick=True).trials} == {5}
+    assert {trial.runs for trial in configure(("5a",)).trials} == {PAPER.claim_runs["5a"]}
+    assert {trial.runs for trial in config.trials} == {7}
+    assert {trial.seed for trial in config.trials} == {3}
 
 
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
@@ -96,7 +95,9 @@ def test_a_decision_is_cheap_with_maintained_weights():
     """Claim 18 has two answers: the printed form is dear, the one that keeps its weights is not."""
     empty = np.zeros((2, 40))
     panel = Panel("5a", "", "preferred", 50, None, 0.0, {"q": empty}, {"q": "Q"})
-    found = {one.id: one for one in judge_study(PAPER, [panel]) if one.figure == "discussion"}
+    found = {
+        one.id: one for one in judge_claims(PAPER.claims, [panel]) if one.figure == "discussion"
+    }
     assert {id: one.verdict for id, one in found.items()} == {18: "holds", 30: "does not hold"}
     assert found[30].effect == 1.0  # 8 · 5 reads like cached action values, however many features
 

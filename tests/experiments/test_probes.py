@@ -18,7 +18,8 @@ AGENT = ex.QLearning.paper(0.1, discount=0.97)
 def test_levels_are_the_published_ones(noise, expected):
     levels = find_probe("greedy_return").levels
     assert levels is not None
-    before, local, after = levels(ex.domains.LocaGrid(noise=noise), AGENT, 3, horizon=40)
+    grid = ex.domains.LocaGrid(noise=noise)
+    before, local, after = (levels(grid, AGENT, phase, horizon=40) for phase in range(3))
     found = before["optimum"], local["optimum"], local["outdated policy"]
     assert [round(x, 3) for x in found] == list(expected)
     assert "outdated policy" not in before and local == after
@@ -28,12 +29,12 @@ def test_returns_by_hand():
     grid = ex.domains.LocaGrid(rows=1, columns=3, noise=0.0)
     right = np.tile([0.0, 1.0, 0.0, 0.0], (1, 3, 1))
     # 4 after one, two and three steps: the last is the first to lie beyond a horizon of two
-    three = returns_within(grid, right, 0, discount=0.5, horizon=3)
-    two = returns_within(grid, right, 0, discount=0.5, horizon=2)
+    three = returns_within(grid, right, 0, 0.5, 3)
+    two = returns_within(grid, right, 0, 0.5, 2)
     np.testing.assert_allclose([three, two], [[(4 + 2 + 1) / 3], [(4 + 2) / 3]])
-    assert returns_within(grid, right, 1, discount=0.5, horizon=3) == pytest.approx(1.75 / 3)
+    assert returns_within(grid, right, 1, 0.5, 3) == pytest.approx(1.75 / 3)
     half = np.tile([0.0, 0.5, 0.0, 0.5], (1, 3, 1))  # in the last column, left stays
-    assert returns_within(grid, half, 0, discount=0.5, horizon=1) == pytest.approx((1 + 2) / 3)
+    assert returns_within(grid, half, 0, 0.5, 1) == pytest.approx((1 + 2) / 3)
 
 
 def test_the_error_of_values_by_hand():
@@ -91,7 +92,7 @@ def test_the_value_of_the_start_by_hand():
     seen = Seen(np.array([[4.0, 8.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(2))
     np.testing.assert_array_equal(probe.of(chain, agent, seen), [5.0, np.nan])
     assert probe.levels is not None
-    assert probe.levels(chain, agent, 1) == [{"optimum": 0.75 * (1 + 0.5 * 2) + 0.25 * 2}]
+    assert probe.levels(chain, agent, 0) == {"optimum": 0.75 * (1 + 0.5 * 2) + 0.25 * 2}
 
 
 def test_a_probe_of_ones_own():

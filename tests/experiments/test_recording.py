@@ -1,4 +1,4 @@
-"""Probes of an agent on a make_schedule, as the curve of a run."""
+"""Probes of an agent on a schedule, as the curve of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from expectant.experiments.metrics import find_metric
 from expectant.experiments.probes import PROBES, register_probe
 from expectant.experiments.recording import (
     Record,
-    make_schedule,
     parse_record,
     record_levels,
     record_run,
@@ -71,13 +70,13 @@ def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
     ],
 )
 def test_schedules_of_other_runs(domain, length, at, phases):
-    when = make_schedule(Setup(domain, ex.OneHot(), FAST, **length), 10)
+    when = greedy(10).schedule(Setup(domain, ex.OneHot(), FAST, **length))
     assert when.at.tolist() == at
     assert when.phases.tolist() == phases
 
 
 def test_an_agent_that_plans_everywhere_carries_the_news():
-    found, when = run_plain(FAST), make_schedule(job_of(SMALL, FAST), 100)
+    found, when = run_plain(FAST), greedy(100).schedule(job_of(SMALL, FAST))
     best = [4 * (1 + 0.97 + 0.97**2 + 0.97**3) / 4, (2 + 1.94 + 2 * 0.97**2 + 1) / 4]
     assert found[when.at == 600].tolist() == pytest.approx([best[0], best[0] / 4])
     assert found[when.at == 900][0] == pytest.approx(best[1])
@@ -95,7 +94,7 @@ def test_an_agent_that_does_not_plan_does_not():
     grid = SMALL.replace(phase_steps=(3000, 300, 300))
     found = run_plain(ex.QLearning.paper(0.5, epsilon=0.5, discount=0.97), grid)
     outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
-    at = make_schedule(job_of(grid, FAST), 100).at
+    at = greedy(100).schedule(job_of(grid, FAST)).at
     assert found[at == 3000] == pytest.approx([4 * outdated, outdated])
     assert found[at == 3300][0] <= outdated + 1e-9
 
@@ -195,7 +194,7 @@ def test_probes_may_begin_late_and_count_from_there():
     (trial,) = parse_config(text, "config.toml").trials()
     assert trial.record is not None and trial.record.to_dict()["after"] == 30
     setup = trial.setup
-    when = make_schedule(setup, trial.record.every, trial.record.after)
+    when = trial.record.schedule(setup)
     assert when.at.tolist() == [30, 35, 40, 45, 50]
     curve, _ = record_run(setup, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
     assert curve[0] == 0.0 and curve[-1] > 10.0

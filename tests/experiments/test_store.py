@@ -64,13 +64,13 @@ def test_curves_go_through_the_file(tmp_path):
     curve[3, 2:] = np.nan
     panels = group_panels([TRIAL], [curve])
     assert panels[0].optimum == pytest.approx(13.924, abs=1e-3)
-    write_curves(tmp_path / "c.parquet", panels, {"seed": 7})
-    (again,) = read_curves(tmp_path / "c.parquet", [TRIAL])
+    write_curves(tmp_path / "c.parquet", panels, [TRIAL], {"seed": 7})
+    (again,) = read_curves(tmp_path / "c.parquet", [TRIAL], "")
     facts = read_facts(tmp_path / "c.parquet")
     np.testing.assert_array_equal(again, curve)
-    assert facts == {"seed": 7}
+    assert facts["seed"] == 7
     with pytest.raises(ValueError, match="holds no curve of 'other'"):
-        read_curves(tmp_path / "c.parquet", [replace(TRIAL, agent_key="other")])
+        read_curves(tmp_path / "c.parquet", [replace(TRIAL, agent_key="other")], "")
 
 
 @pytest.fixture
@@ -113,10 +113,10 @@ def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
 def test_damaged_curves_are_named(tmp_path):
     path = tmp_path / "c.parquet"
     curve = np.random.default_rng(0).normal(size=(25, 4))
-    write_curves(path, group_panels([TRIAL], [curve]), {})
+    write_curves(path, group_panels([TRIAL], [curve]), [TRIAL], {})
     content = path.read_bytes()
     path.write_bytes(_flip(content, content.index(curve.tobytes()[:8])))
-    for read in (lambda: read_curves(path, [TRIAL]), lambda: read_facts(path)):
+    for read in (lambda: read_curves(path, [TRIAL], ""), lambda: read_facts(path)):
         with pytest.raises(ValueError, match=r"c\.parquet: is damaged; run the command that wrote"):
             read()
 

@@ -14,12 +14,10 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.experiments.interpretations import list_variants
 from expectant.experiments.metrics import METRICS, find_metric
 from expectant.experiments.probes import PROBES
-from expectant.experiments.reproduce import read_stored, reproduce
-from expectant.experiments.study import find_config, find_study, packaged_studies, read_study
-from expectant.experiments.study_config import StudyConfig
+from expectant.experiments.reproduce import list_variants, read_stored, reproduce
+from expectant.experiments.study import StudyConfig, find_config, packaged_studies, read_study
 from expectant.experiments.toml_tables import ConfigError
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -79,7 +77,7 @@ def test_a_study_with_details_is_run_once_for_every_interpretation(tmp_path):
     )
     study = "title = 'Two'\ninterpretations = ['a', 'b']\n"
     found = read_study(write(tmp_path / "two", interpretations=details, study=study))
-    trials = StudyConfig(found, found.figures).trials()
+    trials = StudyConfig(found, found.figures).trials
     assert [(c.interpretation, vars(c.agent)["action_step"].step) for c in trials] == [
         ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
     ]  # fmt: skip
@@ -183,9 +181,9 @@ def test_what_is_wrong_is_said(changed, message, tmp_path):
 
 def test_a_study_that_is_not_there(tmp_path):
     with pytest.raises(ConfigError, match="unknown 'cart-poel', did you mean 'cart-pole'"):
-        find_study("cart-poel")
+        read_study("cart-poel")
     with pytest.raises(ConfigError, match=r"is no study, it has no study\.toml"):
-        find_study(str(tmp_path))
+        read_study(str(tmp_path))
     with pytest.raises(ConfigError, match="has several configs"):
         find_config("kudashkina-2021")
     assert find_config("cart-pole").name == "cart-pole.toml"

@@ -54,16 +54,14 @@ def reproduce(
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("experiments", "report"):
-        from expectant.experiments.interpretations import vary_interpretations
-        from expectant.experiments.reproduce import LOCA_ROWS, choose_target
+        from expectant.experiments.reproduce import LOCA_ROWS, choose_target, vary_interpretations
         from expectant.experiments.reproduce import reproduce as run_study
         from expectant.experiments.runner import print_troubles, troubles_of
-        from expectant.experiments.study import find_study, read_study
-        from expectant.experiments.study_config import LOCA, QUICK_RUNS, configure_study
+        from expectant.experiments.study import LOCA, QUICK_RUNS, configure_study, read_study
         from expectant.report import terminal_tables as tables
 
         SEED.check("reproduce", "seed", seed or 0)
-        source = read_study(find_study(study), trust=True)
+        source = read_study(study, trust=True)
         config = configure_study(
             source, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
         )

@@ -1,7 +1,6 @@
 """Claims as data, and the verdict on each of them from learning curves.
 
-A claim is made of clauses, all of which must hold: a metric of some agents, less that of others,
-is above, at least or about a number. The sentence of its rule is generated from the clauses.
+A claim is made of clauses, all of which must hold. The sentence of its rule is generated from them.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from expectant.analysis.verdicts import (
     verdict,
 )
 from expectant.core.rules import one_of, whole
-from expectant.experiments.clauses import METRIC, Clause, ClauseTable, clip_curves
+from expectant.experiments.clauses import METRIC, Clause, CostRule, clip_curves
 from expectant.experiments.config_file import Experiment
-from expectant.experiments.decision_cost import CostRule
 from expectant.experiments.metrics import Metric
 from expectant.experiments.toml_tables import (
     ConfigError,
@@ -55,13 +53,16 @@ DECIDES = (
     "elsewhere as the worst bin of any run in its panel"
 )
 
+Part = tuple[Clause, list[Panel]]
+Sizes = Mapping[str, int | None]  # runs of the source's figures, None where it does not say
+
 
 @dataclass(frozen=True)
 class Claim:
     """A statement about a figure, and the clauses that decide it, or the counted ``work``.
 
     With ``panel`` it is about that panel of the figure alone. ``beside`` are metrics that are
-    reported with it and decide nothing. In ``claims.toml`` clauses are tables.
+    reported with it and decide nothing.
     """
 
     id: int = key(whole(1))
@@ -70,23 +71,40 @@ class Claim:
     panel: str | None = key(text(), None)
     kind: str = key(one_of(*KINDS), KINDS[0])
     beside: tuple[Metric, ...] = key(list_of(METRIC, "metrics"), ())
-    clauses: tuple[Any, ...] = key(tables(ClauseTable), ())
+    clauses: tuple[Clause, ...] = key(tables(Clause), ())
     work: CostRule | None = key(table(CostRule), None)
 
     def __post_init__(self) -> None:
         if (self.work is None) == (not self.clauses):
             raise ConfigError("must have clauses, or work, and not both")
 
-    def concerns(self, panel: Panel) -> bool:
-        return any(self.has_panel(clause, panel) for clause in self.clauses)
+    @property
+    def agents(self) -> list[str]:
+        """The agents of all clauses."""
+        return list(dict.fromkeys(agent for clause in self.clauses for agent in clause.keys))
 
-    def has_panel(self, clause: Clause, panel: Panel) -> bool:
-        """True if one of its clauses is about a panel."""
+    def panels_of(self, clause: Clause, panels: Sequence[Panel]) -> list[Panel]:
+        """Select the panels that a clause is about."""
         figure = clause.figure or self.figure
-        return panel.figure == figure and self.panel in (None, panel.panel)
+        return [p for p in panels if p.figure == figure and self.panel in (None, p.panel)]
+
+    def parts(self, panels: Sequence[Panel]) -> list[Part]:
+        """Return every clause with its panels, one by one unless it is across them."""
+        parts: list[Part] = []
+        for clause in self.clauses:
+            chosen = self.panels_of(clause, panels)
+            if not chosen:
+                raise Unavailable(f"no curves of figure {clause.figure or self.figure}")
+            missing = [agent for agent in clause.keys if any(agent not in p.curves for p in chosen)]
+            if missing:
+                names = dict.fromkeys(clause.names.get(agent, agent) for agent in missing)
+                raise Unavailable(f"no curves of {', '.join(names)}")
+            parts += [(clause, chosen)] if clause.across else [(clause, [p]) for p in chosen]
+        return parts
 
     @property
     def rule(self) -> str:
+        """The statement of all clauses, the meanings of their metrics, and how they are decided."""
         if self.work is not None:
             return self.work.rule
         metrics = {clause.metric.title: clause.metric for clause in self.clauses}.values()
@@ -94,22 +112,6 @@ class Claim:
         meanings = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in metrics)
         switches = AT_SWITCHES if any(m.at is not None for m in metrics) else ""
         return f"{stated[0].upper()}{stated[1:]}. {meanings}. {switches}{DECIDES}."
-
-    def parts(self, panels: Sequence[Panel]) -> list[tuple[Clause, list[Panel]]]:
-        """Return every clause with its panels, one by one unless it is across them."""
-        parts: list[tuple[Clause, list[Panel]]] = []
-        for clause in self.clauses:
-            chosen = [panel for panel in panels if self.has_panel(clause, panel)]
-            if not chosen:
-                raise Unavailable(f"no curves of figure {clause.figure or self.figure}")
-            keys = dict.fromkeys(
-                key for key in clause.keys if any(key not in p.curves for p in chosen)
-            )
-            missing = [clause.names.get(key, key) for key in keys]
-            if missing:
-                raise Unavailable(f"no curves of {', '.join(missing)}")
-            parts += [(clause, chosen)] if clause.across else [(clause, [p]) for p in chosen]
-        return parts
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,6 @@ class Verdict:
         }
 
 
-# how many runs a figure of the source has, None where that is not known
-Sizes = Mapping[str, int | None]
-
-
 def judge_claims(
     claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes | None = None
 ) -> list[Verdict]:
@@ -168,7 +166,7 @@ def judge_claims(
     for claim in claims:
         groups: dict[str, list[Panel]] = {}
         for panel in panels:
-            if claim.work is not None or claim.concerns(panel):
+            if claim.work or any(claim.panels_of(clause, [panel]) for clause in claim.clauses):
                 groups.setdefault(panel.interpretation, []).append(panel)
         verdicts += [
             _judge_claim(claim, name, group, sizes or {}) for name, group in groups.items()
@@ -190,34 +188,21 @@ def _judge_claim(
         detail = f"Not enough data: {reason}."
         return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
     outcome, decisive = verdict(findings)
-    runs = min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0)
-    probability = replication_probability(parts, sizes) if parts else math.nan
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
+    runs = min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0)
     floored, lost = _count_losses(claim, panels)
     evidence = "; ".join([*map(_finding_text, findings), *_side_metrics(claim, panels), *lost])
     return Verdict(
-        *about, outcome, *numbers, runs, probability, claim.rule,
+        *about, outcome, *numbers, runs, replication_probability(parts, sizes), claim.rule,
         f"{evidence[0].upper()}{evidence[1:]}.", decisive.label,
         "times" if claim.work else decisive.unit,
         SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
     )  # fmt: skip
 
 
-def joint_replication_probability(
-    claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes
-) -> float:
-    """Return the replication probability of several claims at once."""
-    try:
-        return replication_probability(
-            [part for claim in claims for part in claim.parts(panels)], sizes
-        )
-    except Unavailable:
-        return math.nan
-
-
-def replication_probability(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
+def replication_probability(parts: Sequence[Part], sizes: Sizes) -> float:
     """Return the share of resampled figures of the source's size that show every part."""
-    shown = np.array(True)
+    shown = np.array(True if parts else math.nan)
     for clause, panels in parts:
         runs = clause.curves_of(panels)[0].shape[0]
         size = sizes.get(panels[0].figure, runs)
@@ -241,14 +226,13 @@ def _finding_text(finding: Finding) -> str:
 def _side_metrics(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     """Report the metrics ``beside`` the claim; those of switches at each of them."""
     sentences = []
-    keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
     for metric in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
             curves = clip_curves(panel)
             numbers = [
-                f"{panel.labels.get(key, key)} {_metric_text(metric, panel, curves[key])}"
-                for key in keys
-                if key in curves
+                f"{panel.labels.get(agent, agent)} {_metric_text(metric, panel, curves[agent])}"
+                for agent in claim.agents
+                if agent in curves
             ]
             prefix = f"{panel.panel}, " if panel.panel else ""
             sentences.append(f"beside it, {prefix}{metric.title}: {', '.join(numbers)}")
@@ -274,7 +258,7 @@ def _count_losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]
     diverged, clipped, count = [], [], 0
     for panel in panels:
         suffix = f" ({panel.panel})" if panel.panel else ""
-        for agent in dict.fromkeys(name for clause in claim.clauses for name in clause.keys):
+        for agent in claim.agents:
             if agent not in panel.curves:
                 continue
             curve, label = panel.curves[agent], f"{panel.labels.get(agent, agent)}{suffix}"
@@ -305,13 +289,13 @@ def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> I
             if claim.id in seen:
                 raise ConfigError(f"must be unique, got {claim.id} twice", "id")
             seen.add(claim.id)
-            clauses: list[Clause] = []
             for number, clause in enumerate(claim.clauses):
                 agents = _agents_of(claim, clause.figure or claim.figure, figures)
                 with inside("clauses", number):
-                    clauses += clause.clauses(agents, file.names)
+                    clause.check_agents(agents)
+            clauses = tuple(part for clause in claim.clauses for part in clause.expand(file.names))
             work = claim.work and replace(claim.work, names=file.names)
-            yield replace(claim, clauses=tuple(clauses), work=work)
+            yield replace(claim, clauses=clauses, work=work)
 
 
 def _agents_of(claim: Claim, figure: str, figures: Mapping[str, Experiment]) -> list[str]:

@@ -1,10 +1,15 @@
-"""Clauses: statements about one metric that make up a claim, as read from ``claims.toml``."""
+"""Clauses: the statements that make up a claim, and the runs' evidence on each of them.
+
+A clause is about one number: a metric of some agents, less that of others. Claims on the cost of a
+decision count the stored numbers that an agent reads, so that their verdict is the same everywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -17,90 +22,173 @@ from expectant.analysis.verdicts import (
     Finding,
     Statement,
     assess,
+    assess_exact,
     clip_at_floor,
     pseudo_values,
     subsample_weights,
 )
-from expectant.core.rules import Rule, at_least, between, flag, number
-from expectant.experiments.decision_cost import NUMBERS
-from expectant.experiments.metrics import METRICS, Metric, Of
-from expectant.experiments.toml_tables import ConfigError, check_known, key, table, text, texts
+from expectant.core.interfaces import Agent
+from expectant.core.rules import Rule, at_least, between, flag, number, whole
+from expectant.core.tree import map_leaves
+from expectant.core.verbs import act
+from expectant.domains.finite import FiniteMDP
+from expectant.engine.setup import Setup
+from expectant.experiments.config_file import ComponentBuilder
+from expectant.experiments.metrics import Metric, Of, find_metric
+from expectant.experiments.toml_tables import (
+    ConfigError,
+    check_known,
+    key,
+    list_of,
+    table,
+    table_of,
+    text,
+    texts,
+)
+from expectant.features.discrete import RandomBinary
 
 FIGURES = 1000  # resampled figures of the source's size, for the replication probability
+METRIC = Rule("the name of a metric", find_metric)
+MARGIN = at_least(0.0)
+NUMBERS = list_of(whole(1), "whole numbers, 1 or more")
 
 
-@dataclass(frozen=True)
-class Clause:
+@dataclass(frozen=True, kw_only=True)
+class AgentGroups:
+    """Agents, and those whose mean is subtracted."""
+
+    of: tuple[str, ...] = key(texts(), ())
+    minus: tuple[str, ...] = key(texts(), ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clause(AgentGroups):
     """Statement about a metric: mean over the agents ``of``, less that over ``minus``.
 
+    It is above ``low``, from ``low`` to ``high``, ``at_least`` or ``about`` a number.
+    ``relative_margin``: the margin is at most this share of the metric of ``of``.
     ``beyond``: two more groups of agents, whose difference is subtracted.
     ``across``: on average over panels, instead of in each of them.
     ``figure``: its panels; empty: those of the claim's figure.
-    ``relative``: the margin is at most this share of the metric of ``of``.
+    ``falls`` (from agent to agent) and ``switch`` make several clauses of it, see :meth:`expand`.
     ``names``: of agents in sentences, instead of their labels.
     """
 
-    metric: Metric
-    of: tuple[str, ...]
-    minus: tuple[str, ...] = ()
-    statement: Statement = field(default_factory=Statement)
-    across: bool = False
-    figure: str = ""
-    beyond: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    relative: float = 0.0
-    names: Mapping[str, str] = field(default_factory=dict)
+    metric: Metric = key(METRIC)
+    falls: tuple[str, ...] = key(texts(), ())
+    low: float | None = key(number(), None)
+    high: float | None = key(number(), None)
+    at_least: float | None = key(number(), None)
+    about: float | None = key(number(), None)
+    margin: float | None = key(MARGIN, None)
+    relative_margin: float = key(between(0, 1), 0.0)
+    across: bool = key(flag(), False)
+    switch: tuple[int, ...] = key(NUMBERS, ())
+    figure: str = key(text(), "")
+    beyond: AgentGroups = key(table(AgentGroups), AgentGroups())
+    names: Mapping[str, str] = key(table_of(text()), {})
+
+    def __post_init__(self) -> None:
+        if bool(self.falls) == bool(self.of):
+            raise ConfigError("must have of, or falls, and not both")
+        if len(self.falls) == 1:
+            raise ConfigError("must be two agents or more", "falls")
+        if self.switch and self.metric.at is None:
+            raise ConfigError(f"{self.metric.name!r} is not a metric of single switches", "switch")
+        statement = self.statement  # which refuses contradictions
+        if self.relative_margin:
+            if self.margin is None or statement.kind != ABOVE:
+                raise ConfigError("goes with margin, for a number above low", "relative_margin")
+            if self.metric.per_run or self.beyond != AgentGroups():
+                problem = f"needs a metric of mean curves and no beyond, got {self.metric.name!r}"
+                raise ConfigError(problem, "relative_margin")
+
+    @property
+    def statement(self) -> Statement:
+        """The statement about the number, with the margin that is given."""
+        kinds = {"low": ABOVE, "at_least": AT_LEAST, "about": ABOUT}
+        stated = {name: getattr(self, name) for name in kinds if getattr(self, name) is not None}
+        if self.high is not None:
+            low = stated.pop("low", 0.0)
+            if stated or self.margin is not None:
+                raise ConfigError("goes with low alone", "high")
+            if not low < self.high:
+                raise ConfigError(f"must be above low ({low:g}), got {self.high:g}", "high")
+            return Statement(ABOUT, (low + self.high) / 2.0, (self.high - low) / 2.0)
+        if len(stated) > 1:
+            raise ConfigError(f"must have one of {', '.join(stated)}")
+        ((name, reference),) = stated.items() or [("low", 0.0)]
+        return Statement(kinds[name], reference, self.margin or 0.0)
+
+    def expand(self, names: Mapping[str, str]) -> Iterator[Clause]:
+        """Yield a clause for every pair of ``falls`` and every ``switch``, with names of agents."""
+        sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
+        if self.falls:
+            sides = [((more,), (less,)) for more, less in pairwise(self.falls)]
+        at = self.metric.at
+        metrics = [at(number) for number in self.switch] if at else []
+        for (of, minus), metric in product(sides, metrics or [self.metric]):
+            clause = replace(self, of=of, minus=minus, falls=(), metric=metric, switch=())
+            yield replace(clause, names={k: names[k] for k in clause.keys if k in names})
+
+    def check_agents(self, agents: list[str]) -> None:
+        """Refuse agents that the figure does not have."""
+        for name in ("of", "minus", "falls"):
+            check_known("no agent in this figure:", getattr(self, name), agents, name)
+        for name in ("of", "minus"):
+            group = getattr(self.beyond, name)
+            check_known("no agent in this figure:", group, agents, "beyond", name)
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The groups of agents that are added, subtracted, subtracted and added."""
+        return self.of, self.minus, self.beyond.of, self.beyond.minus
 
     @property
     def keys(self) -> tuple[str, ...]:
         """All agents of the clause, group by group."""
-        return (*self.of, *self.minus, *self.beyond[0], *self.beyond[1])
+        return tuple(agent for group in self.groups for agent in group)
 
     @property
     def weights(self) -> np.ndarray:
         """Weights of the agents' metrics in the number."""
-        signs = zip((1.0, -1.0, -1.0, 1.0), (self.of, self.minus, *self.beyond), strict=True)
-        return np.concatenate([[sign / len(g)] * len(g) for sign, g in signs if g])
+        signs = zip((1.0, -1.0, -1.0, 1.0), self.groups, strict=True)
+        return np.array([sign / len(group) for sign, group in signs for _ in group])
 
     def subject(self, labels: Mapping[str, str]) -> str:
         """Return the number of the clause in words."""
         names = {**labels, **self.names}
-
-        def join(keys: Sequence[str]) -> str:
-            return " and ".join(dict.fromkeys(names.get(key, key) for key in keys))
-
+        of, minus, *beyond = (
+            " and ".join(dict.fromkeys(names.get(key, key) for key in group))
+            for group in self.groups
+        )
+        title, difference = self.metric.title, " minus that of ".join(filter(None, (of, minus)))
+        less = " minus that of ".join(filter(None, beyond))
         mean = "mean over panels of the " if self.across else ""
-        sides = " minus that of ".join(filter(None, map(join, (self.of, self.minus))))
-        beyond = " minus that of ".join(filter(None, map(join, self.beyond)))
-        less = f", less the {self.metric.title} of {beyond}," if beyond else ""
-        return f"{mean}{self.metric.title} of {sides}{less}"
+        return f"{mean}{title} of {difference}" + (f", less the {title} of {less}," if less else "")
 
     def sentence(self) -> str:
         """Return the statement in words."""
         kind, reference, margin = self.statement
-        stated = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
-            kind, f"{kind} {reference:g}, give or take {margin:g}"
-        )
-        if self.relative:
+        stated = f"{kind} {reference:g}, give or take {margin:g}"
+        if kind == ABOVE:
+            stated = f"above {reference:g} by more than {margin:g}"
+        if self.relative_margin:
             base = "the first of the two" if self.metric.base else "the greater one"
-            stated += f", or {self.relative:.0%} of {base} if that is less"
+            stated += f", or {self.relative_margin:.0%} of {base} if that is less"
         where = f" (figure {self.figure})" if self.figure else ""
         return f"{self.subject({})} is {stated}{where}"
 
-    def statement_in(self, panels: Sequence[Panel]) -> Statement:
-        """Return the statement with its margin in these panels."""
-        if not self.relative:
-            return self.statement
-        base, agents = self.metric.base or self.metric.of, len(self.keys)
-        curves = self.curves_of(panels)
-        level = np.mean(
-            [
-                base(panel, curve.mean(axis=0)[None])[0]
-                for index, panel in enumerate(panels)
-                for curve in curves[index * agents :][: len(self.of)]
-            ]
-        )
-        share = self.relative * abs(float(level))
-        return self.statement._replace(margin=min(self.statement.margin, share))
+    # ---------------------------------------------------------------------------------- statistics
+
+    def curves_of(self, panels: Sequence[Panel]) -> list[np.ndarray]:
+        """Return the curves (runs, bins) of every agent, panel by panel, cut to the fewest runs."""
+        curves = []
+        for panel in panels:
+            by_agent = panel.curves if self.metric.of_diverged else clip_curves(panel)
+            curves += [by_agent[key] for key in self.keys]
+        fewest = min(curve.shape[0] for curve in curves)
+        return [curve[:fewest] for curve in curves]
 
     def value(
         self, panels: Sequence[Panel], curves: Sequence[np.ndarray], of: Of | None = None
@@ -115,14 +203,19 @@ class Clause:
         table = np.array(numbers).reshape(len(panels), len(self.keys), -1)
         return self.weights @ table.mean(axis=0)
 
-    def curves_of(self, panels: Sequence[Panel]) -> list[np.ndarray]:
-        """Return the curves (runs, bins) of every agent, panel by panel, cut to the fewest runs."""
-        curves = []
-        for panel in panels:
-            by_agent = panel.curves if self.metric.of_diverged else clip_curves(panel)
-            curves += [by_agent[key] for key in self.keys]
-        fewest = min(curve.shape[0] for curve in curves)
-        return [curve[:fewest] for curve in curves]
+    def statement_in(self, panels: Sequence[Panel]) -> Statement:
+        """Return the statement with its margin in these panels."""
+        if not self.relative_margin:
+            return self.statement
+        base, agents = self.metric.base or self.metric.of, len(self.keys)
+        curves = self.curves_of(panels)
+        levels = [
+            base(panel, curve.mean(axis=0)[None])[0]
+            for index, panel in enumerate(panels)
+            for curve in curves[index * agents :][: len(self.of)]
+        ]
+        share = self.relative_margin * abs(float(np.mean(levels)))
+        return self.statement._replace(margin=min(self.statement.margin, share))
 
     def find(self, panels: Sequence[Panel], others: Sequence[Panel] = ()) -> Finding:
         """Assess the statement by the runs of these panels, paired by their numbers.
@@ -130,10 +223,9 @@ class Clause:
         With ``others``: assess by how much the number is greater than in those.
         """
         first, runs = panels[0], self.curves_of([*panels, *others])
-        border = len(panels) * len(self.keys)
+        border, metric = len(panels) * len(self.keys), self.metric
         prefix = f"{first.panel}: " if first.panel and not self.across else ""
-        label, crossed = prefix + self.subject(first.labels), self.metric.crossed
-        statement = self.statement_in(panels)
+        label, statement = prefix + self.subject(first.labels), self.statement_in(panels)
         if others:
             statement = Statement(ABOVE, 0.0, statement.margin)
 
@@ -141,16 +233,15 @@ class Clause:
             values = self.value(panels, curves[:border], of)
             return values - self.value(others, curves[border:], of) if others else values
 
-        if self.metric.per_run:
+        if metric.per_run:
             finding = assess(number(*runs), statement, label)
-        elif crossed is not None:
-            finding = assess(
-                number(*runs, of=crossed), statement, label, widened=CROSS_FIT_WIDENING
-            )
+        elif metric.crossed is not None:
+            values = number(*runs, of=metric.crossed)
+            finding = assess(values, statement, label, widened=CROSS_FIT_WIDENING)
         else:
             effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
             finding = assess(pseudo_values(number, runs), statement, label, effect)
-        return finding._replace(unit=self.metric.unit or first.quantity)
+        return finding._replace(unit=metric.unit or first.quantity)
 
     def holds_in_samples(self, panels: Sequence[Panel], size: int) -> np.ndarray:
         """Return (FIGURES,): does a resampled figure of ``size`` runs show it?"""
@@ -169,91 +260,85 @@ def clip_curves(panel: Panel) -> dict[str, np.ndarray]:
     return dict(zip(panel.curves, clipped, strict=True))
 
 
-def _parse_metric(name: object) -> Metric:
-    check_known("unknown", [name], sorted(METRICS))
-    return METRICS[str(name)]
+# ------------------------------------------------------------------------------ cost of a decision
 
 
-METRIC = Rule("the name of a metric", _parse_metric)
-MARGIN = at_least(0.0)
+class CountingArray(np.ndarray):
+    """An array that counts the elements read from it, one by one or as whole rows of a table."""
+
+    reads = 0
+
+    def __getitem__(self, where: Any) -> Any:
+        elements = super().__getitem__(where)
+        if isinstance(elements, CountingArray) and not isinstance(where, tuple):
+            return elements  # a view, nothing has been read yet
+        CountingArray.reads += np.size(elements)
+        return np.asarray(elements) if isinstance(elements, CountingArray) else elements
+
+
+def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
+    """Count the numbers that an agent reads for one decision."""
+
+    def count_leaf(leaf: Any) -> Any:
+        is_table = isinstance(leaf, np.ndarray) and leaf.dtype == float
+        return leaf.view(CountingArray) if is_table else leaf
+
+    domain = FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
+    setup = Setup(domain, RandomBinary(features, active), agent, episodes=1, step_limit=1)
+    prepared, streams = setup.build(0)
+    prepared.state.active[:] = prepared.features.active[0]
+    CountingArray.reads = 0
+    act(map_leaves(count_leaf, prepared.agent), prepared.state, streams.acting)
+    return CountingArray.reads
+
+
+AGENT = Rule("an agent", lambda value: ComponentBuilder()(Agent, "agent", table().convert(value)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentGroups:
-    """Agents, and those whose mean is subtracted."""
+class CostRule:
+    """The claim that a decision costs the first agent more than the others, growing with size.
 
-    of: tuple[str, ...] = key(texts(), ())
-    minus: tuple[str, ...] = key(texts(), ())
+    ``actions`` × ``features`` is the grid of sizes, of which the corners count, with ``active``
+    active features. ``much_more`` exceeds the constant factors of implementations.
+    """
 
-
-@dataclass(frozen=True, kw_only=True)
-class ClauseTable(AgentGroups):
-    """One of the ``clauses`` of a claim; ``switch`` and ``falls`` make several of it."""
-
-    metric: Metric = key(METRIC)
-    falls: tuple[str, ...] = key(texts(), ())
-    low: float | None = key(number(), None)
-    high: float | None = key(number(), None)
-    at_least: float | None = key(number(), None)
-    about: float | None = key(number(), None)
-    margin: float | None = key(MARGIN, None)
-    relative_margin: float = key(between(0, 1), 0.0)
-    across: bool = key(flag(), False)
-    switch: tuple[int, ...] = key(NUMBERS, ())
-    figure: str = key(text(), "")
-    beyond: AgentGroups = key(table(AgentGroups), AgentGroups())
-
-    def __post_init__(self) -> None:
-        if bool(self.falls) == bool(self.of):
-            raise ConfigError("must have of, or falls, and not both")
-        if len(self.falls) == 1:
-            raise ConfigError("must be two agents or more", "falls")
-        if self.switch and self.metric.at is None:
-            raise ConfigError(f"{self.metric.name!r} is not a metric of single switches", "switch")
-        if self.relative_margin:
-            if self.margin is None or self.at_least is not None or self.about is not None:
-                raise ConfigError("goes with margin, for a number above low", "relative_margin")
-            if self.metric.per_run or self.beyond != AgentGroups():
-                raise ConfigError(
-                    f"needs a metric of mean curves and no beyond, got {self.metric.name!r}",
-                    "relative_margin",
-                )
+    agents: Mapping[str, Any] = key(table_of(AGENT))
+    actions: tuple[int, ...] = key(NUMBERS)
+    features: tuple[int, ...] = key(NUMBERS)
+    active: int = key(whole(1))
+    much_more: float = key(number())
+    names: Mapping[str, str] = key(table_of(text()), {})
 
     @property
-    def statement(self) -> Statement:
-        """The statement: above ``low``, from ``low`` to ``high``, ``at_least`` or ``about``."""
-        kinds = {"low": ABOVE, "at_least": AT_LEAST, "about": ABOUT}
-        stated = {name: getattr(self, name) for name in kinds if getattr(self, name) is not None}
-        if self.high is not None:
-            low = stated.pop("low", 0.0)
-            if stated or self.margin is not None:
-                raise ConfigError("goes with low alone", "high")
-            if not low < self.high:
-                raise ConfigError(f"must be above low ({low:g}), got {self.high:g}", "high")
-            return Statement(ABOUT, (low + self.high) / 2.0, (self.high - low) / 2.0)
-        if len(stated) > 1:
-            raise ConfigError(f"must have one of {', '.join(stated)}")
-        for name, reference in stated.items():
-            return Statement(kinds[name], reference, self.margin or 0.0)
-        return Statement(ABOVE, 0.0, self.margin or 0.0)
+    def rule(self) -> str:
+        first = next(iter(self.agents))
+        return (
+            "Numbers read for one decision, at the corners of a grid of actions and features: at "
+            f"the largest point {self.names.get(first, first)} reads at least {self.much_more:g} "
+            "times as many as each cached agent; from fewest to most actions its reads grow to at "
+            f"least {self.much_more:g} times themselves; from fewest to most features they grow at "
+            f"least {self.much_more:g} times as much as theirs. Counts are exact: the interval is "
+            "the number itself."
+        )
 
-    def clauses(self, agents: list[str], names: Mapping[str, str]) -> Iterator[Clause]:
-        """Yield a clause for every switch and every pair of agents, which must be known."""
-        named = {
-            ("of",): self.of, ("minus",): self.minus, ("falls",): self.falls,
-            ("beyond", "of"): self.beyond.of, ("beyond", "minus"): self.beyond.minus,
-        }  # fmt: skip
-        for path, group in named.items():
-            check_known("no agent in this figure:", group, agents, *path)
-        sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
-        if self.falls:
-            sides = [((more,), (less,)) for more, less in pairwise(self.falls)]
-        at = self.metric.at
-        metrics = [at(number) for number in self.switch] if at else []
-        for of, minus in sides:
-            for metric in metrics or [self.metric]:
-                clause = Clause(
-                    metric, of, minus, self.statement, self.across, self.figure,
-                    (self.beyond.of, self.beyond.minus), self.relative_margin,
-                )  # fmt: skip
-                yield replace(clause, names={k: names[k] for k in clause.keys if k in names})
+    def find(self, count: Callable[[Any, int, int, int], float] = count_reads) -> list[Finding]:
+        """Compare the counts of the first agent with those of the others."""
+        actions, features = ((min(sizes), max(sizes)) for sizes in (self.actions, self.features))
+        counts = [
+            (
+                self.names.get(key, key),
+                np.array(
+                    [[count(agent, a, f, self.active) for f in features] for a in actions], float
+                ),
+            )
+            for key, agent in self.agents.items()
+        ]
+        (name, first), *others = counts
+        ratios = [(f"growth with the actions of {name}", first[1] / first[0])]
+        for label, reads in others:
+            times, subject = first / reads, f"of {name}, times that of {label},"
+            ratios.append((f"growth with the features {subject}", times[:, 1] / times[:, 0]))
+            ratios.append((f"work at the largest point {subject}", times[1, 1]))
+        least = Statement(AT_LEAST, self.much_more)
+        return [assess_exact(float(np.min(ratio)), least, label) for label, ratio in ratios]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,14 @@ def panel_axes(trials: Sequence[Trial]) -> dict[str, Any]:
     """Return the axes, the references and the floor of a panel."""
     first = trials[0]
     if first.record is None and not first.curve and not first.steps:
-        optimum = _optimum(trials)
-        floor = _floor(first, optimum)
-        return {"optimum": optimum, "best_soft": _best_soft(trials), "floor": floor}
+        return _references(trials)
     axes: dict[str, Any] = {"unit": "step" if first.steps else "episode", "optimum": math.nan}
     if first.record is None:
+        lengths = first.domain.phase_steps if first.steps else ()
+        changes = tuple(float(end) for end in np.cumsum(lengths[:-1]))
         quantity = QUANTITIES.get(first.curve, "reward per step")
-        return {**axes, "quantity": quantity, "changes": _changes(first)}
-    after = first.record.after
+        return {**axes, "quantity": quantity, "changes": changes}
+    after, probe = first.record.after, first.record.definition
     when = first.record.schedule(first.setup)
     levels = [
         line._replace(start=max(0.0, line.start - after), end=line.end - after)
@@ -72,74 +73,58 @@ def panel_axes(trials: Sequence[Trial]) -> dict[str, Any]:
     ]
     return {
         **axes,
-        "quantity": first.record.definition.title,
+        "quantity": probe.title,
         "points": when.at - after,
         "phases": when.phases,
         "levels": tuple(levels),
-        "of_errors": first.record.definition.of_errors,
+        "of_errors": probe.of_errors,
     }
 
 
-def _changes(trial: Trial) -> tuple[float, ...]:
-    """Return the steps after which a domain changes, where steps are counted."""
-    lengths = trial.domain.phase_steps if trial.steps else ()
-    return tuple(float(end) for end in np.cumsum(lengths[:-1]))
+def _references(trials: Sequence[Trial]) -> dict[str, float]:
+    """Return the exact returns of acting ε-greedily on q* and of the best ε-soft policy.
 
-
-def _optimum(trials: Sequence[Trial]) -> float:
-    """Return the exact return of acting ε-greedily on q*; NaN where it is not unique.
-
-    That is where the domain is not a finite MDP, its phases or runs differ, or discounts differ.
+    Both are sums of rewards, which curves show whatever an agent's discount. NaN where they are not
+    unique: the domain is not a finite MDP, its phases or runs differ, or discounts differ. The
+    ``floor`` is the lower clip for bin averages: random − 4 × (optimal − random).
     """
-    domain, mdp = trials[0].domain, trials[0].domain.mdp()
-    discount = trials[0].agent.discount
-    differ = any(trial.agent.discount != discount for trial in trials)
-    if mdp is None or differ or domain.for_run(0) is not domain:
+    domain, mdp, discount = trials[0].domain, trials[0].domain.mdp(), trials[0].agent.discount
+    optimum = best_soft = floor = math.nan
+    if mdp is None:
+        return {"optimum": optimum, "best_soft": best_soft, "floor": floor}
+    epsilon, phases = max(trial.agent.epsilon for trial in trials), range(mdp.phases)
+
+    def act_on_optimal(epsilon: float, discount: float, phase: int) -> float:
+        policy = optimal_policy(domain, discount=discount, phase=phase)
+        noisy = epsilon_greedy_policy(policy, epsilon)
+        return start_return(domain, policy_values(domain, noisy, phase=phase))
+
+    has_one_discount = all(trial.agent.discount == discount for trial in trials)
+    if has_one_discount and domain.for_run(0) is domain:
+        optimum = _common_return(partial(act_on_optimal, epsilon, discount), phases)
+    if not math.isnan(optimum):
+        at_random = _common_return(partial(act_on_optimal, 1.0, 1.0), range(1))
+        floor = at_random - FLOOR * (optimum - at_random)
+    if not mdp.endless and mdp.states <= MAX_STATES:
+        best_soft = _common_return(
+            lambda phase: best_epsilon_soft_return(domain, epsilon, phase=phase), phases
+        )
+    return {"optimum": optimum, "best_soft": best_soft, "floor": floor}
+
+
+def _common_return(of: Callable[[int], float], phases: Iterable[int]) -> float:
+    """Return the return in all phases; NaN where they differ, or a policy never ends."""
+    try:
+        returns = [of(phase) for phase in phases]
+    except ValueError:  # no policy ends for certain
         return math.nan
-    epsilon = max(trial.agent.epsilon for trial in trials)
-    return _common_return(
-        [_undiscounted(domain, epsilon, discount, phase) for phase in range(mdp.phases)]
-    )
-
-
-def _common_return(returns: Sequence[float]) -> float:
-    """Return the return in all phases; NaN where they differ."""
     return returns[0] if max(returns) - min(returns) < 1e-9 else math.nan
 
 
-def _floor(trial: Trial, optimum: float) -> float:
-    """Return the lower clip for bin averages: random − 4 × (optimal − random); NaN if unknown."""
-    if math.isnan(optimum):
-        return optimum
-    at_random = _undiscounted(trial.domain, epsilon=1.0, discount=1.0, phase=0)
-    return at_random - FLOOR * (optimum - at_random)
-
-
-def _best_soft(trials: Sequence[Trial]) -> float:
-    """Return the best undiscounted return of an ε-soft policy; NaN if unknown or too costly."""
-    domain, mdp = trials[0].domain, trials[0].domain.mdp()
-    if mdp is None or mdp.endless or mdp.states > MAX_STATES:
-        return math.nan
-    epsilon = max(trial.agent.epsilon for trial in trials)
-    try:
-        return _common_return(
-            [best_epsilon_soft_return(domain, epsilon, phase=n) for n in range(mdp.phases)]
-        )
-    except ValueError:  # no policy ends for certain
-        return math.nan
-
-
-def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> float:
-    """Return the sum of rewards, which curves show whatever an agent's discount."""
-    policy = epsilon_greedy_policy(optimal_policy(domain, discount=discount, phase=phase), epsilon)
-    try:
-        return start_return(domain, policy_values(domain, policy, phase=phase))
-    except ValueError:  # a policy that never ends
-        return math.nan
-
-
-def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> None:
-    """Write all curves as one Parquet table with ``facts`` in its metadata."""
+def write_curves(
+    path: Path, panels: Iterable[Panel], trials: Iterable[Trial], facts: Mapping[str, Any]
+) -> None:
+    """Write all curves as one Parquet table; ``facts`` and hashes of settings are its metadata."""
     import pyarrow as arrow
 
     tables = []
@@ -148,11 +133,10 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
             runs, bins = curve.shape
             firsts = arrow.array(np.tile(panel.first_episodes.astype(np.int64), runs))
             unknown, steps = arrow.nulls(curve.size, arrow.int64()), panel.unit == "step"
+            names = {"figure": panel.figure, "panel": panel.panel}
+            names |= {"interpretation": panel.interpretation, "agent": agent}
             columns: dict[str, Any] = {
-                "figure": arrow.repeat(panel.figure, curve.size),
-                "panel": arrow.repeat(panel.panel, curve.size),
-                "interpretation": arrow.repeat(panel.interpretation, curve.size),
-                "agent": arrow.repeat(agent, curve.size),
+                **{name: arrow.repeat(value, curve.size) for name, value in names.items()},
                 "run": np.repeat(np.arange(runs, dtype=np.int32), bins),
                 "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
                 "first_episode": unknown if steps else firsts,
@@ -160,7 +144,7 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
                 "mean_return": curve.ravel(),
             }
             tables.append(arrow.table(columns))
-    write_table(arrow.concat_tables(tables), path, facts)
+    write_table(arrow.concat_tables(tables), path, {**facts, "trials": settings_hashes(trials)})
 
 
 def settings_hashes(trials: Iterable[Trial]) -> dict[str, str]:
@@ -172,29 +156,26 @@ def settings_hashes(trials: Iterable[Trial]) -> dict[str, str]:
     return hashes
 
 
-def check_settings(
-    path: Path, trials: Iterable[Trial], facts: Mapping[str, Any], command: str
-) -> None:
-    """Refuse curves that were computed with other settings than their trials now have."""
-    known = facts.get("trials", {})
+def read_facts(path: Path) -> dict[str, Any]:
+    """Read the facts that were written with curves."""
+    return table_metadata(read_table(path))
+
+
+def read_curves(path: Path, trials: Sequence[Trial], command: str) -> list[np.ndarray]:
+    """Read the stored curves of trials; refuse those of other settings than trials now have.
+
+    ``command`` computes them again.
+    """
+    from pyarrow import compute
+
+    table = read_table(path)
+    known = table_metadata(table).get("trials", {})
     changed = [name for name, now in settings_hashes(trials).items() if known.get(name, now) != now]
     if changed:
         raise ValueError(
             f"{path}: {len(changed)} of its curves, {changed[0]!r} first, are of other settings "
             f"than their config has now: compute them again with `{command}`, or restore the config"
         )
-
-
-def read_facts(path: Path) -> dict[str, Any]:
-    """Read the facts that were written with curves."""
-    return table_metadata(read_table(path))
-
-
-def read_curves(path: Path, trials: Sequence[Trial]) -> list[np.ndarray]:
-    """Read the stored curves of trials."""
-    from pyarrow import compute
-
-    table = read_table(path)
     curves = []
     for trial in trials:
         wanted = (

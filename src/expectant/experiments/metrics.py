@@ -96,10 +96,10 @@ def register_metric(
     return register
 
 
-def find_metric(name: str, where: str = "metric") -> Metric:
-    """Return a metric by its name; errors begin with ``where``."""
-    check_known("unknown", [name], sorted(METRICS), where)
-    return METRICS[name]
+def find_metric(name: object, *path: str) -> Metric:
+    """Return a metric by its name, which stands at a path of keys."""
+    check_known("unknown", [name], sorted(METRICS), *path)
+    return METRICS[str(name)]
 
 
 of_mean_curve = partial(register_metric, per_run=False)

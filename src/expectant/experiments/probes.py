@@ -6,16 +6,16 @@ that there is no noise in them. Where states have no numbers, a probe can run ep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.interfaces import Agent, Domain
-from expectant.core.rules import Rule, whole
 from expectant.exact.dynamic_programming import (
     TIE,
     Dynamics,
@@ -29,7 +29,7 @@ from expectant.exact.dynamic_programming import (
 from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.toml_tables import check_known
 
-EPISODES = 20
+RETURNS = "returns"  # the topic of probes that run greedy episodes
 HORIZON = 40
 MAX_STEPS, NEGLIGIBLE = 10_000, 1e-6  # follow a policy until the remaining probability is below
 
@@ -55,19 +55,24 @@ Of = Callable[..., np.ndarray]
 class Probe:
     """A function ``of`` a domain, an agent's config and :class:`Seen` answers, to (M,).
 
-    ``topics``: the answers it asks for. ``options``: keyword arguments that a record may set.
-    ``levels``: reference lines, phase by phase. ``expected``: reference curves, (M,) of (M,).
-    ``of_errors``: less is better.
+    ``topics``: the answers it asks for. Its further arguments are whole numbers that a record may
+    set. ``levels``: reference lines in a phase of the run. ``expected``: the expected curve (M,) at
+    moments (M,), if it is known. ``of_errors``: less is better.
     """
 
     name: str
     title: str
     topics: tuple[str, ...]
     of: Of
-    options: Mapping[str, tuple[Rule[object], object]] = field(default_factory=dict)
-    levels: Callable[..., list[dict[str, float]]] | None = None
-    expected: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
+    levels: Callable[..., dict[str, float]] | None = None
+    expected: Callable[[Domain, np.ndarray], np.ndarray | None] = lambda domain, at: None
     of_errors: bool = False
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The arguments that a record may set, with their defaults."""
+        arguments = signature(self.of).parameters.values()
+        return {one.name: one.default for one in arguments if one.default is not one.empty}
 
 
 PROBES: dict[str, Probe] = {}
@@ -96,17 +101,12 @@ def find_probe(name: object) -> Probe:
     return PROBES[str(name)]
 
 
-def count_phases(domain: Domain) -> int:
-    """Return the number of phases of the MDP of a domain."""
+def mdp_phase(domain: Domain, phase: int) -> int:
+    """Return the phase of the MDP for a phase of a run; after the last comes the first."""
     mdp = domain.mdp()
     if mdp is None:
         raise ValueError(f"probe: domain must be a finite MDP, got {domain!r}")
-    return int(mdp.outcomes.probabilities.shape[0])
-
-
-def mdp_phase(domain: Domain, phase: int) -> int:
-    """Return the phase of the MDP for a phase of a run; after the last comes the first."""
-    return phase % count_phases(domain)
+    return phase % mdp.phases
 
 
 def by_phase(
@@ -136,14 +136,11 @@ def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return by_phase(domain, seen, seen.values, of)
 
 
-def expected_sampling_error(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the expected error of sample means, where a domain knows it."""
-    errors = domain.sampling_error(at)
-    return {} if errors is None else {"exact, on average": errors}
-
-
 @register_probe(
-    "squared_error", "squared error of the values", expected=expected_sampling_error, of_errors=True
+    "squared_error",
+    "squared error of the values",
+    expected=lambda domain, at: domain.sampling_error(at),
+    of_errors=True,
 )
 def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
@@ -162,13 +159,11 @@ def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return np.asarray(np.sqrt(((seen.values - known.values) ** 2).mean(axis=1)))
 
 
-def start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
-    levels = []
-    for phase in range(phases):
-        now = mdp_phase(domain, phase)
-        best = optimal_values(domain, discount=agent.discount, phase=now)
-        levels.append({"optimum": float(get_dynamics(domain, now).start @ best)})
-    return levels
+def start_levels(domain: Domain, agent: Agent, phase: int) -> dict[str, float]:
+    """Return the optimum in a phase."""
+    now = mdp_phase(domain, phase)
+    best = optimal_values(domain, discount=agent.discount, phase=now)
+    return {"optimum": float(get_dynamics(domain, now).start @ best)}
 
 
 @register_probe("start_value", "value of the start", levels=start_levels)
@@ -327,7 +322,7 @@ def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 
 def returns_within(
-    domain: Domain, policies: np.ndarray, phase: int, *, discount: float, horizon: int = HORIZON
+    domain: Domain, policies: np.ndarray, phase: int, discount: float, horizon: int
 ) -> np.ndarray:
     """Return expected discounted returns (M,) of policies (M, S, A) within ``horizon`` steps.
 
@@ -342,53 +337,46 @@ def returns_within(
     return values.mean(axis=0)
 
 
-def greedy_levels(
-    domain: Domain, agent: Agent, phases: int, horizon: int
-) -> list[dict[str, float]]:
-    """Return the optimum of every phase, and the return of the first phase's policy in it."""
-    discount = agent.discount
-    best = [
-        optimal_policy(domain, discount=discount, phase=phase)[None]
-        for phase in range(count_phases(domain))
-    ]
-
-    def worth(policy: np.ndarray, phase: int) -> float:
-        returns = returns_within(domain, policy, phase, discount=discount, horizon=horizon)
-        return float(returns[0])
-
-    levels = []
-    for phase in range(phases):
-        now = mdp_phase(domain, phase)
-        levels.append({"optimum": worth(best[now], now)})
-        if not np.array_equal(best[now], best[0]):
-            levels[-1]["outdated policy"] = worth(best[0], now)
-    return levels
+def greedy_levels(domain: Domain, agent: Agent, phase: int, horizon: int) -> dict[str, float]:
+    """Return the optimum in a phase, and the return there of the first phase's policy."""
+    now, discount = mdp_phase(domain, phase), agent.discount
+    outdated, best = (optimal_policy(domain, discount=discount, phase=n) for n in (0, now))
+    policies = {"optimum": best, "outdated policy": outdated}
+    if np.array_equal(best, outdated):
+        policies.pop("outdated policy")
+    return {
+        name: float(returns_within(domain, policy[None], now, discount, horizon)[0])
+        for name, policy in policies.items()
+    }
 
 
 @register_probe(
     "greedy_return",
     "expected return of the greedy policy",
     topics=PREFERENCES,
-    options={"horizon": (whole(1), HORIZON)},
     levels=greedy_levels,
 )
-def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
+def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int = HORIZON) -> np.ndarray:
     """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
 
     def of(table: np.ndarray, phase: int) -> np.ndarray:
-        policies = greedy_policies(table)
-        return returns_within(domain, policies, phase, discount=agent.discount, horizon=horizon)
+        return returns_within(domain, greedy_policies(table), phase, agent.discount, horizon)
 
     return by_phase(domain, seen, seen.preferences, of)
+
+
+@lru_cache
+def car_levels(domain: Domain) -> list[dict[str, float]]:
+    """Return the levels of the mountain car before and after its change, else empty ones."""
+    return reference_levels(domain, phases=2)
 
 
 @register_probe(
     "episode_return",
     "return of greedy episodes",
-    topics=("returns",),
-    options={"episodes": (whole(1), EPISODES)},
-    levels=lambda domain, agent, phases, episodes: reference_levels(domain, phases),
+    topics=(RETURNS,),
+    levels=lambda domain, agent, phase, episodes: car_levels(domain)[min(phase, 1)],
 )
-def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int) -> np.ndarray:
+def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int = 20) -> np.ndarray:
     """Mean discounted return of greedy episodes without learning, with the same starts."""
     return np.asarray(seen.returns.mean(axis=1))

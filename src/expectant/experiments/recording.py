@@ -8,7 +8,7 @@ computes from the answers are the curve of the run.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -37,16 +37,15 @@ from expectant.engine.probe import (
 from expectant.engine.progress import Reporter, Silent
 from expectant.engine.setup import Setup
 from expectant.engine.workers import CompileOrder
-from expectant.experiments.probes import Probe, Seen, find_probe
+from expectant.experiments.probes import RETURNS, Probe, Seen, find_probe
 from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
-
-RETURNS = "returns"  # the topic of probes that run greedy episodes
 
 
 class Schedule(NamedTuple):
     """Times of probes: ``at`` (M,) in episodes or steps, and the ``phases`` (M,) they are in.
 
-    At the border of two phases one probe belongs to each of them.
+    At the border of two phases one probe belongs to each of them: both see the same agent, before
+    and after the change.
     """
 
     at: np.ndarray
@@ -71,9 +70,6 @@ class Record:
         growth = {"growth": self.growth} if self.growth != 1.0 else {}
         return {"probe": self.probe, "every": self.every, **after, **growth, **dict(self.options)}
 
-    def schedule(self, setup: Setup) -> Schedule:
-        return make_schedule(setup, self.every, self.after, self.growth)
-
     @property
     def episodes(self) -> int:
         """The number of episodes that a probe runs."""
@@ -83,6 +79,20 @@ class Record:
     def definition(self) -> Probe:
         return find_probe(self.probe)
 
+    def schedule(self, setup: Setup) -> Schedule:
+        """Return the first moment of each phase, regular moments and its end; from ``after`` on."""
+        at, phases, first = list[int](), list[int](), 0
+        for phase, length in enumerate(_phase_lengths(setup)):
+            moment, interval = float(min(length, max(0, self.after - first))), float(self.every)
+            while round(moment) < length:
+                at.append(first + round(moment))
+                moment += interval
+                interval *= self.growth
+            first += length
+            at.append(first)
+            phases += [phase] * (len(at) - len(phases))
+        return Schedule(np.array(at), np.array(phases))
+
 
 def parse_record(data: Mapping[str, Any]) -> Record:
     """Read a record from a table of a config file."""
@@ -91,37 +101,13 @@ def parse_record(data: Mapping[str, Any]) -> Record:
     every = whole(1).check("record", "every", table.pop("every", 1))
     after = whole(0).check("record", "after", table.pop("after", 0))
     growth = at_least(1.0).check("record", "growth", table.pop("growth", 1.0))
-    options = {key: default for key, (_, default) in probe.options.items()}
+    options = probe.options
     for key, value in table.items():
         if key not in options:
             known = ["every", "after", "growth", *options]
             raise ValueError(f"record: unknown {key!r}" + suggest_name(key, known))
-        options[key] = probe.options[key][0].check("record", key, value)
+        options[key] = whole(1).check("record", key, value)
     return Record(probe.name, every, tuple(sorted(options.items())), after, growth)
-
-
-def make_schedule(setup: Setup, every: int, after: int = 0, growth: float = 1.0) -> Schedule:
-    """Return the first moment of each phase, regular moments and its end; from ``after`` on.
-
-    The probe at the end of a phase and the one at the start of the next see the same agent, before
-    and after the change.
-    """
-    at, phases, first = [], [], 0
-    for phase, length in enumerate(_phase_lengths(setup)):
-        begin = min(length, max(0, after - first))
-        moments = [*_regular_moments(begin, length, every, growth), length]
-        at += [first + moment for moment in moments]
-        phases += [phase] * len(moments)
-        first += length
-    return Schedule(np.array(at), np.array(phases))
-
-
-def _regular_moments(begin: int, end: int, every: int, growth: float) -> Iterator[int]:
-    moment, interval = float(begin), float(every)
-    while round(moment) < end:
-        yield round(moment)
-        moment += interval
-        interval *= growth
 
 
 def _phase_lengths(setup: Setup) -> list[int]:
@@ -137,28 +123,36 @@ def _phase_lengths(setup: Setup) -> list[int]:
     return [every] * complete + ([rest] if rest else [])
 
 
-def load_kernel(
-    setup: Setup, record: Record, compiled: bool | None, name: str, show: Reporter
-) -> Kernel:
-    """Return the function that probes the agent of a setup, compiled unless asked not to."""
-    if RETURNS in record.definition.topics:
-        return load_evaluation(setup, compiled, name, show)
-    return load_probe(copy_subject(setup.build(0)[0]), _states(setup), compiled, name, show)
+def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
+    """Return the reference lines of a record, joined where they continue from phase to phase.
+
+    There are none if every run has a domain of its own. The expected curve of a probe is drawn from
+    moment to moment.
+    """
+    lines, probe, start = list[Level](), record.definition, 0.0
+    if probe.levels is not None and setup.for_run(0) is setup:
+        for phase, length in enumerate(_phase_lengths(setup)):
+            levels = probe.levels(setup.domain, setup.agent, phase, **dict(record.options))
+            for name, height in levels.items():
+                ends = [(line.name, line.end, line.height) for line in lines]
+                if (name, start, height) in ends:
+                    continued = ends.index((name, start, height))
+                    lines[continued] = lines[continued]._replace(end=start + length)
+                else:
+                    lines.append(Level(start, start + length, height, name))
+            start += length
+    at = record.schedule(setup).at
+    expected = probe.expected(setup.domain, at)
+    if expected is not None:
+        segments = np.stack([at[:-1], at[1:], expected[:-1], expected[1:]], axis=1)
+        lines += [
+            Level(begin, end, height, "exact, on average", last)
+            for begin, end, height, last in segments[np.isfinite(segments).all(axis=1)].tolist()
+        ]
+    return tuple(lines)
 
 
-def order_kernel(setup: Setup, record: Record) -> CompileOrder:
-    """Return the order to compile the kernel of a record in another process."""
-    return CompileOrder(partial(compile_kernel, record), setup, partial(_has_kernel, record))
-
-
-def compile_kernel(record: Record, setup: Setup) -> None:
-    load_kernel(setup, record, True, "", Silent())
-
-
-def _has_kernel(record: Record, setup: Setup) -> bool:
-    if RETURNS in record.definition.topics:
-        return is_compiled(perform_discounted, _no_episodes(setup))
-    return is_probe_compiled(copy_subject(setup.build(0)[0]), _states(setup))
+# -------------------------------------------------------------------------------------- one run
 
 
 def record_run(
@@ -168,13 +162,26 @@ def record_run(
     """Return the curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
     schedule, probe = record.schedule(setup), record.definition
     asked = tuple(topic for topic in probe.topics if topic in ("values", "preferences"))
-    states = _states(setup) if asked else None
-    seen = _empty_answers(setup, record, schedule)
+    states = _states(setup) if asked else States(np.zeros((0, 0)), np.zeros(0))
+    rows, count = schedule.at.size, len(states.state_indices)
+    shapes: dict[str, tuple[int, ...]] = {
+        "values": (rows, count),
+        "preferences": (rows, count, setup.domain.actions),
+        "work": (rows,),
+        RETURNS: (rows, record.episodes),
+    }
+    seen = Seen(
+        phases=schedule.phases,
+        **{
+            topic: full(shape if topic in probe.topics else (0,) * len(shape), np.nan)
+            for topic, shape in shapes.items()
+        },
+    )
     for row, stop in enumerate(drive(setup, number, loop, control, schedule.at)):
         on_start(stop)
         if stop.status != DONE:
             continue
-        if states is not None:
+        if asked:
             answers = probe_agent(kernel, copy_subject(stop.run), states, asked)
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
@@ -189,57 +196,6 @@ def record_run(
     return probe.of(domain, setup.agent, seen, **dict(record.options)), stop
 
 
-def _empty_answers(setup: Setup, record: Record, schedule: Schedule) -> Seen:
-    """Return arrays of NaN for the topics of a record, empty ones for the others."""
-    topics, rows, states = record.definition.topics, schedule.at.size, 0
-    if {"values", "preferences"} & set(topics):
-        states = setup.domain.states or len(_states(setup).state_indices)
-    shapes: dict[str, tuple[int, ...]] = {
-        "values": (rows, states),
-        "preferences": (rows, states, setup.domain.actions),
-        "work": (rows,),
-        RETURNS: (rows, record.episodes),
-    }
-    answers = {
-        topic: full(shape if topic in topics else (0,) * len(shape), np.nan)
-        for topic, shape in shapes.items()
-    }
-    return Seen(phases=schedule.phases, **answers)
-
-
-def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
-    """Return the reference lines of a record, joined where they continue from phase to phase.
-
-    There are none if every run has a domain of its own.
-    """
-    lines, levels, start = list[Level](), record.definition.levels, 0.0
-    if levels is not None and setup.for_run(0) is setup:
-        lengths = _phase_lengths(setup)
-        by_phase = levels(setup.domain, setup.agent, len(lengths), **dict(record.options))
-        for length, heights in zip(lengths, by_phase, strict=True):
-            for name, height in heights.items():
-                ending = [line for line in lines if (line.name, line.end) == (name, start)]
-                if ending and ending[0].height == height:
-                    lines[lines.index(ending[0])] = ending[0]._replace(end=start + length)
-                else:
-                    lines.append(Level(start, start + length, height, name))
-            start += length
-    return (*lines, *_reference_curves(setup, record))
-
-
-def _reference_curves(setup: Setup, record: Record) -> list[Level]:
-    """Return the expected curves of a probe as lines from moment to moment."""
-    if record.definition.expected is None:
-        return []
-    at = record.schedule(setup).at
-    return [
-        Level(float(at[m]), float(at[m + 1]), float(curve[m]), name, float(curve[m + 1]))
-        for name, curve in record.definition.expected(setup.domain, at).items()
-        for m in range(at.size - 1)
-        if np.isfinite(curve[m : m + 2]).all()
-    ]
-
-
 def _states(setup: Setup) -> States:
     """Return all states or, where they are not numbered, those of known value."""
     if setup.domain.states is not None:
@@ -251,25 +207,6 @@ def _states(setup: Setup) -> States:
             "numbers its states nor knows the values of some"
         )
     return States(references.observations, np.full(len(references.values), -1))
-
-
-def load_evaluation(setup: Setup, compiled: bool | None, name: str, show: Reporter) -> Kernel:
-    """Return the function that runs greedy episodes, compiled unless asked not to."""
-    if setup.domain.external:
-        raise ValueError(
-            f"record: a probe by episodes needs a domain in compiled code, got {setup.domain!r}"
-        )
-    if not use_compiled(compiled):
-        return perform_discounted
-    arguments = _no_episodes(setup)
-    dry_run(setup, arguments[0], arguments[3], perform)
-    return compile_for(perform_discounted, arguments, f"{name}, greedily", show)
-
-
-def _no_episodes(setup: Setup) -> tuple[Run, Budget, float, Streams, np.ndarray]:
-    """Return arguments for zero episodes."""
-    run = _copy_for_evaluation(setup, setup.build(0)[0], 0, 0)
-    return run, Budget(0, 0, 1), 1.0, evaluation_streams(setup.seed, 0), new_control()
 
 
 def evaluate_copy(
@@ -298,3 +235,41 @@ def _copy_for_evaluation(setup: Setup, run: Run, phase: int, episodes: int) -> R
     )
     setup.domain.prepare_evaluation(evaluated.domain, phase)
     return evaluated
+
+
+# ---------------------------------------------------------------------------------------- kernels
+
+
+def load_kernel(
+    setup: Setup, record: Record, compiled: bool | None, name: str, show: Reporter
+) -> Kernel:
+    """Return the function that probes the agent of a setup, compiled unless asked not to."""
+    if RETURNS not in record.definition.topics:
+        return load_probe(copy_subject(setup.build(0)[0]), _states(setup), compiled, name, show)
+    if setup.domain.external:
+        raise ValueError(
+            f"record: a probe by episodes needs a domain in compiled code, got {setup.domain!r}"
+        )
+    if not use_compiled(compiled):
+        return perform_discounted
+    arguments = _no_episodes(setup)
+    dry_run(setup, arguments[0], arguments[3], perform)
+    return compile_for(perform_discounted, arguments, f"{name}, greedily", show)
+
+
+def order_kernel(setup: Setup, record: Record) -> CompileOrder:
+    """Return the order to compile the kernel of a record in another process."""
+    load = partial(load_kernel, record=record, compiled=True, name="", show=Silent())
+    return CompileOrder(load, setup, partial(_has_kernel, record))
+
+
+def _has_kernel(record: Record, setup: Setup) -> bool:
+    if RETURNS in record.definition.topics:
+        return is_compiled(perform_discounted, _no_episodes(setup))
+    return is_probe_compiled(copy_subject(setup.build(0)[0]), _states(setup))
+
+
+def _no_episodes(setup: Setup) -> tuple[Run, Budget, float, Streams, np.ndarray]:
+    """Return arguments for zero episodes."""
+    run = _copy_for_evaluation(setup, setup.build(0)[0], 0, 0)
+    return run, Budget(0, 0, 1), 1.0, evaluation_streams(setup.seed, 0), new_control()

@@ -1,10 +1,16 @@
-"""Run a study and write its results: trials, curves, claims, figures and report."""
+"""Run a study, or vary its open details, and write the results: curves, claims, figures, report.
+
+``vary_interpretations`` changes one detail at a time, from each interpretation. The effect of a
+change is the difference of a claim's number, paired run by run with the unchanged interpretation,
+with Holm's correction. A changed verdict may be due to chance.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -13,14 +19,14 @@ import numpy as np
 
 from expectant.analysis.adaptation import is_adaptation_test, reference_returns
 from expectant.analysis.curves import interval
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Panel, Unavailable
+from expectant.analysis.verdicts import LEVEL, TAIL, Finding, holm_correction
 from expectant.core.files import write_text
 from expectant.engine.progress import say
-from expectant.experiments.claims import Verdict, judge_claims
+from expectant.experiments.claims import Claim, Verdict, judge_claims
 from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import (
     CURVES,
-    check_settings,
     group_panels,
     read_curves,
     read_facts,
@@ -42,13 +48,22 @@ from expectant.experiments.store import (
     step_nanoseconds,
     versions,
 )
-from expectant.experiments.study import Study, find_study, read_study, study_of, study_word
-from expectant.experiments.study_config import LOCA, StudyConfig
+from expectant.experiments.study import (
+    LOCA,
+    QUICK_RUNS,
+    Detail,
+    DetailChoice,
+    Study,
+    StudyConfig,
+    read_study,
+    study_word,
+)
 from expectant.experiments.study_report import adaptation_rows, write_report
 from expectant.experiments.sweep import Outcome
 from expectant.experiments.toml_tables import read_text
+from expectant.experiments.trials import Trial
 
-LOCA_ROWS = "loca.json"
+LOCA_ROWS, VARIANTS = "loca.json", "interpretations.json"
 Times = Mapping[tuple[str, str], float]  # nanoseconds a step, by panel and agent
 
 
@@ -60,20 +75,19 @@ def reproduce(
     check_layout(folder)
     mark_folder(folder, STUDY)
     mark_folder(target, STUDY)
-    trials = config.trials()
-    work = compute(trials, Store(folder), threads=threads, title=config.study.name)
+    work = compute(config.trials, Store(folder), threads=threads, title=config.study.name)
     write_trials(work, target)
-    panels = group_panels(trials, work.curves())
-    write_curves(target / CURVES, panels, {**config.facts(), "trials": settings_hashes(trials)})
+    panels = group_panels(config.trials, work.curves())
+    write_curves(target / CURVES, panels, config.trials, config.facts())
     say("judging claims, drawing figures, writing the report")
-    verdicts = judge_study(config.study, panels)
+    verdicts = judge_claims(config.study.claims, panels, config.study.sizes)
     warning = {"warning": config.warning} if config.warning else {}
     _write_json(target / "claims.json", [{**v.to_dict(), **warning} for v in verdicts])
     write_report(config, target, panels, verdicts)
     if config.study.name == LOCA:
         references = reference_returns(next(filter(is_adaptation_test, panels)))
-        rows = adaptation_rows(panels, trials)
-        data = {"references": references, "seed": trials[0].seed, "rows": rows}
+        rows = adaptation_rows(panels, config.trials)
+        data = {"references": references, "seed": config.trials[0].seed, "rows": rows}
         _write_json(target / LOCA_ROWS, data)
     return verdicts
 
@@ -89,17 +103,16 @@ def choose_target(config: StudyConfig, folder: Path) -> Path:
     """
     if not (folder / CURVES).exists():
         return folder
-    facts = read_facts(folder / CURVES)
-    if facts.get("study") != study_word(config.study.folder) or not config.is_less_than(facts):
+    facts, computed = read_facts(folder / CURVES), settings_hashes(config.trials)
+    if facts.get("study") != study_word(config.study.folder):
+        return folder
+    stored_runs = QUICK_RUNS if facts["quick"] else facts["runs"]
+    has_fewer_runs = (config.asked_runs or math.inf) < (stored_runs or math.inf)
+    if not has_fewer_runs and not set(facts["trials"]) - set(computed):
         return folder
     target = folder / config.subfolder
     say(f"{folder} has results of more than this; these go to {target}")
     return target
-
-
-def judge_study(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
-    """Judge all claims of a study."""
-    return judge_claims(study.claims, panels, study.sizes)
 
 
 def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Panel]]:
@@ -114,15 +127,12 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
         experiment = replace(read_config(folder / CONFIG, trust=trust), **names)
         config, command = _one_figure(experiment, folder), rerun_command("run", folder)
     else:
-        study = read_study(find_study(facts["study"]), trust)
         config = StudyConfig(
-            study, tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"],
-            tuple(facts["panels"]), tuple(facts["agents"]),
+            read_study(facts["study"], trust), tuple(facts["figures"]), facts["seed"],
+            facts["runs"], facts["quick"], tuple(facts["panels"]), tuple(facts["agents"]),
         )  # fmt: skip
         command = f"{config.command()} --out {quote(str(folder))}"
-    trials = config.trials()
-    check_settings(path, trials, facts, command)
-    return config, group_panels(trials, read_curves(path, trials))
+    return config, group_panels(config.trials, read_curves(path, config.trials, command))
 
 
 def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
@@ -132,7 +142,8 @@ def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
 
         return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]
     config, panels = read_stored(folder, trust)
-    return write_report(config, folder, panels, judge_study(config.study, panels))
+    verdicts = judge_claims(config.study.claims, panels, config.study.sizes)
+    return write_report(config, folder, panels, verdicts)
 
 
 # ------------------------------------------------------------------------ experiments of one config
@@ -141,11 +152,9 @@ def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
 def write_experiment(experiment: Experiment, outcome: Outcome) -> list[Panel]:
     """Write the curves, the figure and the report of a finished experiment."""
     folder, panels = outcome.folder, outcome.panels()
-    facts = {
-        "config": read_text(folder / CONFIG), "name": experiment.name, "title": experiment.title,
-        "versions": versions(), "trials": settings_hashes(outcome.work.trials),
-    }  # fmt: skip
-    write_curves(folder / CURVES, panels, facts)
+    names = {"name": experiment.name, "title": experiment.title}
+    facts = {"config": read_text(folder / CONFIG), **names, "versions": versions()}
+    write_curves(folder / CURVES, panels, outcome.work.trials, facts)
     write_report(_one_figure(experiment, folder), folder, panels, [])
     return panels
 
@@ -162,8 +171,15 @@ def write_sweep(folder: Path) -> Path | None:
 
 def _one_figure(experiment: Experiment, folder: Path) -> StudyConfig:
     """Return an experiment as a study of one figure."""
-    study = study_of(experiment, rerun_command("run", folder), folder_note(folder))
-    return StudyConfig(study, (experiment.name,))
+    study = Study(
+        name=experiment.name,
+        title=experiment.title,
+        figures=(experiment.name,),
+        experiments={experiment.name: experiment},
+        command=rerun_command("run", folder),
+        folder_note=folder_note(folder),
+    )
+    return StudyConfig(study, study.figures)
 
 
 def step_times(outcome: Outcome) -> Times:
@@ -180,7 +196,7 @@ def summarise(
     rows, troubles_by_name = [], {(trouble.panel, trouble.agent): trouble for trouble in troubles}
     for panel in panels:
         for agent, curve in panel.curves.items():
-            time = times.get((panel.panel, agent), float("nan"))
+            time = times.get((panel.panel, agent), math.nan)
             diverged = int(np.isnan(curve).any(axis=1).sum())
             numbers = [None] * 3 if diverged else [float(x) for x in interval(curve.mean(axis=1))]
             trouble = troubles_by_name.get((panel.panel, agent))
@@ -198,3 +214,167 @@ def summarise(
                 }
             )
     return rows
+
+
+# --------------------------------------------------------------------------- one detail at a time
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An interpretation of a study with at most one detail changed."""
+
+    study: Study
+    interpretation: str
+    detail: Detail | None = None
+    choice: DetailChoice | None = None
+
+    @property
+    def name(self) -> str:
+        if self.detail is None or self.choice is None:
+            return self.interpretation
+        return f"{self.interpretation}, {self.detail.name}: {self.choice.name}"
+
+    def trials(
+        self, seed: int, figures: Sequence[str] = (), runs: int | None = None
+    ) -> list[Trial]:
+        """Return the trials of all figures, or of some, that the changed detail concerns."""
+        changed = {self.detail.name: self.choice} if self.detail and self.choice else None
+        trials = []
+        for figure in figures or self.study.figures:
+            if self.interpretation not in self.study.interpretations_of(figure):
+                continue
+            if self.detail is None or self.detail.concerns(figure):
+                experiment = self.study.experiment(figure, self.interpretation, changed)
+                experiment = replace(experiment, seed=seed, runs=runs or experiment.runs)
+                trials += experiment.trials(self.name)
+        return trials
+
+
+def list_variants(study: Study) -> list[Variant]:
+    """Return each interpretation unchanged, then with every other choice of every detail."""
+    variants = []
+    for interpretation in study.interpretations:
+        variants.append(Variant(study, interpretation))
+        variants += [
+            Variant(study, interpretation, detail, choice)
+            for detail in study.details
+            for choice in detail.choices
+            if choice is not detail.choice_in(interpretation)
+        ]
+    return variants
+
+
+def vary_interpretations(
+    study: Study,
+    folder: Path,
+    seed: int = 0,
+    threads: int | None = None,
+    figures: Sequence[str] = (),
+    runs: int | None = None,
+) -> list[dict[str, Any]]:
+    """Run every variant, judge the claims and write interpretations.json; one row per variant.
+
+    A row has the verdicts by claim, the changed ones, and by how much the numbers of every claim
+    moved. Claims on the cost of a decision, which no detail changes, are left out.
+    """
+    variants = list_variants(study)
+    if not study.claims or not any(variant.detail for variant in variants):
+        raise ValueError(f"{study.name}: nothing to vary, no detail has a second choice")
+    claims = [claim for claim in study.claims if claim.clauses]
+    trials = [trial for variant in variants for trial in variant.trials(seed, figures, runs)]
+    work = compute(trials, Store(folder), threads=threads, title="one detail at a time")
+    panels: dict[str, list[Panel]] = {variant.name: [] for variant in variants}
+    for panel in group_panels(trials, work.curves()):
+        panels[panel.interpretation].append(panel)
+    rows: list[dict[str, Any]] = []
+    unchanged: dict[str, dict[int, str]] = {}  # verdicts
+    for variant in variants:
+        now, before = panels[variant.name], panels[variant.interpretation]
+        judged = judge_claims(claims, now, study.sizes)
+        verdicts = {verdict.id: str(verdict.verdict) for verdict in judged}
+        first = unchanged.setdefault(variant.interpretation, verdicts)
+        judged_runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
+        moved = {claim.id: find_differences(claim, now, before) for claim in claims}
+        rows.append(
+            {
+                "interpretation": variant.interpretation,
+                "detail": variant.detail.name if variant.detail else None,
+                "choice": variant.choice.name if variant.choice else None,
+                "runs": judged_runs,
+                "verdicts": verdicts,
+                "changed": [id for id, verdict in verdicts.items() if first[id] != verdict],
+                "moved": {
+                    id: differences_as_data(parts, judged_runs)
+                    for id, parts in moved.items()
+                    if parts and variant.detail
+                },
+            }
+        )
+    mark_what_matters(rows)
+    write_text(folder / VARIANTS, json.dumps(rows, indent=2, ensure_ascii=False))
+    return rows
+
+
+def find_differences(
+    claim: Claim, panels: Sequence[Panel], unchanged: Sequence[Panel]
+) -> list[Finding]:
+    """Return the difference of every part of a claim between panels, paired by run.
+
+    Figures that a detail does not concern have no difference.
+    """
+    figures = {panel.figure for panel in panels}
+    groups = [[panel for panel in both if panel.figure in figures] for both in (panels, unchanged)]
+    findings = []
+    for clause in claim.clauses:
+        try:
+            parts = [replace(claim, clauses=(clause,)).parts(group) for group in groups]
+        except Unavailable:
+            continue
+        findings += [clause.find(new, old) for (_, new), (_, old) in zip(*parts, strict=True)]
+    return findings
+
+
+def differences_as_data(parts: Sequence[Finding], runs: int) -> list[dict[str, Any]]:
+    """Return differences as plain values, the one that has moved the most margins first.
+
+    A difference is clear if its interval is without zero; ``p`` is the p-value of its being within
+    its margin, on either side.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    def margins(part: Finding) -> float:
+        return abs(part.effect) / max(part.statement.margin, part.statement.slack)
+
+    data = []
+    for part in sorted(parts, key=margins, reverse=True):
+        margin, slack = part.statement.margin, part.statement.slack
+        nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
+        beyond = abs(part.effect) - margin - slack
+        error = (part.high - part.low) / 2.0 / float(stdtrit(max(runs - 1, 1), 1.0 - TAIL))
+        p_value = 1.0
+        if beyond > 0.0 and runs >= 2:
+            p_value = float(2.0 * stdtr(runs - 1, -beyond / error)) if error > 0.0 else 0.0
+        numbers = {"difference": part.effect, "low": part.low, "high": part.high}
+        data.append(
+            {
+                "part": part.label,
+                **{k: float(f"{x:.6g}") if abs(x) < math.inf else None for k, x in numbers.items()},
+                "margin": margin,
+                "clear": nearest > slack,
+                "p": float(f"{p_value:.3g}"),
+            }
+        )
+    return data
+
+
+def mark_what_matters(rows: Sequence[dict[str, Any]]) -> None:
+    """Mark differences beyond the margin.
+
+    With Holm's correction over all parts of all claims under all changes of an interpretation.
+    """
+    for interpretation in {row["interpretation"] for row in rows}:
+        moved_rows = [row["moved"] for row in rows if row["interpretation"] == interpretation]
+        parts = [part for row in moved_rows for claim in row.values() for part in claim]
+        p_values = holm_correction(np.array([part["p"] for part in parts]))
+        for part, p_value in zip(parts, p_values, strict=True):
+            part["matters"] = bool(p_value <= 1.0 - LEVEL)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from expectant.core.config import allow_local_imports, suggest_name, trust_message
 from expectant.core.rules import either, whole
-from expectant.experiments.claims import Claim, read_claims
+from expectant.experiments.claims import Claim, Sizes, read_claims
 from expectant.experiments.config_file import Changes, Experiment, parse_config
-from expectant.experiments.store import describe_origin, kind_of
+from expectant.experiments.store import describe_origin, kind_of, versions
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
@@ -35,9 +35,12 @@ from expectant.experiments.toml_tables import (
     text,
     texts,
 )
+from expectant.experiments.trials import Trial
 
 STUDY, CLAIMS, INTERPRETATIONS = "study.toml", "claims.toml", "interpretations.toml"
 PAPER = "kudashkina-2021"
+LOCA = "loca"  # the study of the local-change adaptation test
+QUICK_RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,8 @@ class Study(StudyFile):
     """
 
     name: str
-    folder: Path
     experiments: Mapping[str, Experiment]
+    folder: Path = Path()
     details: tuple[Detail, ...] = ()
     claims: tuple[Claim, ...] = ()
     command: str = ""
@@ -132,7 +135,7 @@ class Study(StudyFile):
         return self.only.get(figure, self.interpretations)
 
     @property
-    def sizes(self) -> dict[str, int | None]:
+    def sizes(self) -> Sizes:
         """Number of runs of each figure of the source, None where it does not say."""
         return {
             name: None if name in self.unsized else experiment.runs
@@ -151,39 +154,23 @@ class Study(StudyFile):
         return experiment
 
 
+# ------------------------------------------------------------------------------------------ reading
+
+
 def packaged_studies() -> dict[str, Path]:
     """Return the folders of the studies that come with the package, by name."""
     root = Path(str(resources.files("expectant").joinpath("studies")))
     return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{STUDY}"))}
 
 
-def find_study(name: str) -> Path:
-    """Return the folder of a study: a packaged one by name, or a path."""
-    folders, folder = packaged_studies(), Path(name)
-    if name in folders:
-        return folders[name]
-    if (folder / STUDY).is_file():
-        return folder
-    if folder.is_dir():
-        raise ConfigError(f"{folder}: is no study, it has no {STUDY}")
-    raise ConfigError(f"study: unknown {name!r}" + suggest_name(name, sorted(folders)))
-
-
-def read_study(folder: Path, trust: bool = False) -> Study:
-    """Read the study in a folder; with ``trust``, import the modules that it names.
-
-    Packaged studies are read once; other files may change.
-    """
-    is_packaged = folder.resolve() in (path.resolve() for path in packaged_studies().values())
-    return (_read_packaged_study if is_packaged else _read_study)(folder, trust)
-
-
-def read_paper() -> Study:
-    """Read the study of the paper."""
-    return read_study(packaged_studies()[PAPER])
-
-
-def _read_study(folder: Path, trust: bool) -> Study:
+def read_study(study: str | Path = PAPER, trust: bool = False) -> Study:
+    """Read a study, a packaged one by name or a folder; ``trust`` imports modules that it names."""
+    folder = packaged_studies().get(str(study), Path(study))
+    if not (folder / STUDY).is_file():
+        if folder.is_dir():
+            raise ConfigError(f"{folder}: is no study, it has no {STUDY}")
+        known = sorted(packaged_studies())
+        raise ConfigError(f"study: unknown {str(study)!r}" + suggest_name(str(study), known))
     name = folder.resolve().name
     with in_file(folder):
         with in_file(STUDY):
@@ -195,43 +182,23 @@ def _read_study(folder: Path, trust: bool) -> Study:
             file.check_names([*experiments])
         with in_file(CLAIMS):
             claims = tuple(read_claims(_read_optional(folder / CLAIMS), experiments))
-        runs = file.claim_runs
-        computed = {
-            "title": file.title or name,
-            "figures": tuple(experiments),
-            "claim_runs": dict.fromkeys(experiments, runs) if isinstance(runs, int) else runs,
-            "out": file.out or f"results/{name}",
-        }
-        return Study(
-            **{**vars(file), **computed},
-            name=name,
-            folder=folder,
-            experiments=experiments,
-            details=_read_details(folder, file.interpretations, [*experiments]),
-            claims=claims,
-            command="expectant reproduce" + ("" if name == PAPER else f" {study_word(folder)}"),
-        )
-
-
-_read_packaged_study = cache(_read_study)
+        with in_file(INTERPRETATIONS):
+            details = _read_details(folder, file.interpretations, [*experiments])
+    runs = file.claim_runs
+    computed = {
+        "title": file.title or name,
+        "figures": tuple(experiments),
+        "claim_runs": dict.fromkeys(experiments, runs) if isinstance(runs, int) else runs,
+        "out": file.out or f"results/{name}",
+        "command": "expectant reproduce" + ("" if name == PAPER else f" {study_word(folder)}"),
+    }
+    parts = {"experiments": experiments, "details": details, "claims": claims}
+    return Study(**{**vars(file), **computed, **parts}, name=name, folder=folder)
 
 
 def study_word(folder: Path) -> str:
     """Return the word by which commands find the study in a folder."""
     return folder.name if packaged_studies().get(folder.name) == folder else str(folder)
-
-
-def study_of(experiment: Experiment, command: str, folder_note: str = "") -> Study:
-    """Make a study of one config."""
-    return Study(
-        name=experiment.name,
-        folder=Path(),
-        title=experiment.title,
-        figures=(experiment.name,),
-        experiments={experiment.name: experiment},
-        command=command,
-        folder_note=folder_note,
-    )
 
 
 def _import_module(module: str, trust: bool) -> None:
@@ -246,7 +213,7 @@ def _import_module(module: str, trust: bool) -> None:
         raise ConfigError(f"cannot import {module!r}: {error}", "metrics") from None
 
 
-def config_files_in(folder: Path) -> list[Path]:
+def _list_configs(folder: Path) -> list[Path]:
     """List the config files of a study's figures."""
     others = (STUDY, CLAIMS, INTERPRETATIONS)
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
@@ -264,7 +231,7 @@ def find_config(word: str) -> Path:
         )
     if path.is_file() or study not in folders:
         return path
-    configs = {file.stem: file for file in config_files_in(folders[study])}
+    configs = {file.stem: file for file in _list_configs(folders[study])}
     if not name and len(configs) > 1:
         raise ConfigError(f"{word}: has several configs; give {word}/NAME ({', '.join(configs)})")
     name = name or next(iter(configs))
@@ -279,7 +246,7 @@ def _read_optional(path: Path) -> dict[str, Any]:
 def _read_experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
     """Read the configs of a folder by their names, in the order of ``figures`` if any are named."""
     experiments: dict[str, Experiment] = {}
-    for path in config_files_in(folder):
+    for path in _list_configs(folder):
         experiment = parse_config(read_text(path), path.name, trust=trust)
         if experiment.name in experiments:
             raise ConfigError(f"{path.name}: name: two configs are called {experiment.name!r}")
@@ -294,16 +261,140 @@ def _read_experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> di
 def _read_details(
     folder: Path, interpretations: tuple[str, ...], figures: list[str]
 ) -> tuple[Detail, ...]:
-    data = _read_optional(folder / INTERPRETATIONS)
-    with in_file(INTERPRETATIONS):
-        details = read_table(InterpretationsFile, data).details
-        for index, detail in enumerate(details):
-            with inside("details", index):
-                check_known("no figure", detail.figures, figures, "figures")
-                named = [name for choice in detail.choices for name in choice.interpretations]
-                check_known("no interpretation", named, [*interpretations], "choices")
-                for name in interpretations:
-                    if named.count(name) != 1:
-                        count = named.count(name)
-                        raise ConfigError(f"one must be in {name!r}, got {count}", "choices")
+    details = read_table(InterpretationsFile, _read_optional(folder / INTERPRETATIONS)).details
+    for index, detail in enumerate(details):
+        with inside("details", index):
+            check_known("no figure", detail.figures, figures, "figures")
+            named = [name for choice in detail.choices for name in choice.interpretations]
+            check_known("no interpretation", named, [*interpretations], "choices")
+            for name in interpretations:
+                if (count := named.count(name)) != 1:
+                    raise ConfigError(f"one must be in {name!r}, got {count}", "choices")
     return details
+
+
+# --------------------------------------------------------------------------------- parts of a study
+
+
+@dataclass(frozen=True)
+class StudyConfig:
+    """The part of a study to run; it is written beside the results.
+
+    ``panels`` (a figure without panels goes by its own name) and ``agents`` select some by name.
+    """
+
+    study: Study
+    figures: tuple[str, ...]
+    seed: int | None = None
+    runs: int | None = None
+    quick: bool = False
+    panels: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+    @property
+    def asked_runs(self) -> int | None:
+        return QUICK_RUNS if self.quick else self.runs
+
+    def drawn_runs(self, figure: str) -> int:
+        """Return the number of runs that a figure draws."""
+        return self.asked_runs or self.study.experiments[figure].runs
+
+    def claim_runs(self, figure: str) -> int:
+        """Return the number of runs that claims about a figure are judged by."""
+        drawn = self.drawn_runs(figure)
+        return self.asked_runs or max(self.study.claim_runs.get(figure, 0), drawn)
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """All trials in the order of the report, with the runs that claims are judged by."""
+        trials = []
+        for figure in self.figures:
+            for interpretation in self.study.interpretations_of(figure):
+                experiment = self._select(self.study.experiment(figure, interpretation))
+                seed = experiment.seed if self.seed is None else self.seed
+                experiment = replace(experiment, runs=self.claim_runs(figure), seed=seed)
+                trials += experiment.trials(interpretation)
+        return trials
+
+    def _select(self, experiment: Experiment) -> Experiment:
+        """Keep the panels and agents that are asked for."""
+        panels = []
+        for panel in experiment.panels:
+            if not self.panels or (panel.name or experiment.name) in self.panels:
+                wanted = self.agents or tuple(panel.agents)
+                agents = {key: table for key, table in panel.agents.items() if key in wanted}
+                panels += [replace(panel, agents=agents)] if agents else []
+        return replace(experiment, panels=tuple(panels))
+
+    def command(self, figure: str | None = None) -> str:
+        """Return the command that recomputes the results, or one figure of them."""
+        words = [self.study.command]
+        figures = self.figures if figure is None else (figure,)
+        if self.panels or self.agents:  # which only `loca` asks for
+            words += [f"--agent {name}" for name in self.panels]
+            words += [f"--backups {name}" for name in self.agents]
+        elif set(figures) != set(self.study.figures):
+            words += [f"--figure {name}" for name in figures]
+        if self.quick:
+            words.append("--quick")
+        elif self.runs is not None:
+            words.append(f"--runs {self.runs}")
+        if self.seed:
+            words.append(f"--seed {self.seed}")
+        return " ".join(words)
+
+    @property
+    def warning(self) -> str:
+        """A warning for readers unless all runs are there."""
+        if self.quick:
+            return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
+        return "" if self.runs is None else f"{self.runs} runs of everything"
+
+    @property
+    def subfolder(self) -> str:
+        """A name for this part of the study, such as "quick" or "figure-5a"."""
+        figures = self.figures if self.figures != self.study.figures and not self.panels else ()
+        words = [*(f"figure-{name}" for name in figures), *self.panels, *self.agents]
+        words += ["quick"] if self.quick else [] if self.runs is None else [f"runs-{self.runs}"]
+        return "-".join(words) or "again"
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        names = ("figures", "seed", "runs", "quick", "panels", "agents")
+        fields = {name: getattr(self, name) for name in names}
+        return {"study": study_word(self.study.folder), **fields, "versions": versions()}
+
+
+def configure_study(
+    study: Study,
+    figures: Sequence[str] = (),
+    agents: Sequence[str] = (),
+    backups: Sequence[str] = (),
+    **options: Any,
+) -> StudyConfig:
+    """Select figures by name, and of ``loca`` agents and backup distributions.
+
+    ``options`` are other fields of a :class:`StudyConfig`, such as ``seed``.
+    """
+    check_known("unknown", figures, [*study.figures], "--figure")
+    if (agents or backups) and study.name != LOCA:
+        flag = "--agent" if agents else "--backups"
+        raise ValueError(f"{flag}: only `expectant reproduce {LOCA}` can be limited to some")
+    rows = [  # panels are agents in loca, and the curves of a panel backup distributions
+        (figure, panel.name or figure, key)
+        for figure in study.figures
+        for panel in study.experiments[figure].panels
+        for key in panel.agents
+        if not figures or figure in figures
+    ]
+    check_known("unknown", agents, sorted({agent for _, agent, _ in rows}), "--agent")
+    known = sorted({key for _, _, key in rows} - {"none"})
+    check_known("unknown", backups, known, "--backups")
+    chosen = dict.fromkeys(
+        figure
+        for figure, agent, key in rows
+        if (not agents or agent in agents) and (not backups or key in backups)
+    )
+    if not chosen:
+        raise ValueError("--backups: q_learning does not plan, it has no backup distribution")
+    return StudyConfig(study, tuple(chosen), panels=tuple(agents), agents=tuple(backups), **options)

@@ -22,7 +22,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.claims import Verdict
 from expectant.experiments.grid import value_text
 from expectant.experiments.runner import troubles_of, troubles_section, version_rows
-from expectant.experiments.study_config import StudyConfig
+from expectant.experiments.study import StudyConfig
 from expectant.experiments.trials import Trial
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _write_page(
 ) -> Path:
     from expectant.report import Claims, Environment, Glance, Header, palette_of, write_page
 
-    trials, entries = config.trials(), [verdict.to_dict() for verdict in verdicts]
+    trials, entries = config.trials, [verdict.to_dict() for verdict in verdicts]
     others = [entry for entry in entries if entry["figure"] not in config.figures]
     environment = [
         *version_rows(folder), ("seed", trials[0].seed), ("command", config.command()),
