@@ -24,10 +24,8 @@ from expectant.core.parameter_docs import MEANINGS, SYNONYMS, USE_INSTEAD
 from expectant.core.rules import Rule
 
 __all__ = [
-    "Config",
-    "parameter",
-    "register",
-]
+    "Config", "parameter", "register",
+]  # fmt: skip
 
 KINDS: dict[str, type[Config]] = {}  # config classes by their names in data
 PARAMETERS_HEADING = "\n\nParameters\n"  # begins the generated end of a docstring

@@ -24,25 +24,10 @@ if TYPE_CHECKING:
     from expectant.domains.finite import FiniteMDP
 
 __all__ = [
-    "Agent",
-    "Backups",
-    "BuildContext",
-    "Buildable",
-    "Domain",
-    "Drawing",
-    "Exit",
-    "ExternalEnv",
-    "Features",
-    "Model",
-    "Option",
-    "ReferenceValues",
-    "Shape",
-    "Values",
-    "build_checked_agent",
-    "constant_weights",
-    "model_fits_parameter",
-    "smallest_int_type",
-]
+    "Agent", "Backups", "BuildContext", "Buildable", "Domain", "Drawing", "Exit", "ExternalEnv",
+    "Features", "Model", "Option", "ReferenceValues", "Shape", "Values", "build_checked_agent",
+    "constant_weights", "model_fits_parameter", "smallest_int_type",
+]  # fmt: skip
 
 
 class Shape(NamedTuple):

@@ -11,29 +11,11 @@ import math
 from expectant.core.dispatch import optional, plain, verb
 
 __all__ = [
-    "act",
-    "active_option",
-    "back_up",
-    "begin",
-    "behaviour_policy",
-    "breaks_ties_at_random",
-    "count_backups",
-    "count_evicted",
-    "fit_options",
-    "improve",
-    "inner_agent",
-    "learn",
-    "learn_options",
-    "on_truncation",
-    "plan",
-    "policy",
-    "policy_of",
-    "preference",
-    "roll_out",
-    "stop",
-    "stop_of",
-    "without_planning",
-]
+    "act", "active_option", "back_up", "begin", "behaviour_policy", "breaks_ties_at_random",
+    "count_backups", "count_evicted", "fit_options", "improve", "inner_agent", "learn",
+    "learn_options", "on_truncation", "plan", "policy", "policy_of", "preference", "roll_out",
+    "stop", "stop_of", "without_planning",
+]  # fmt: skip
 
 
 @verb

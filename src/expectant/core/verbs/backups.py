@@ -9,19 +9,9 @@ from __future__ import annotations
 from expectant.core.dispatch import optional, verb
 
 __all__ = [
-    "age",
-    "can_draw",
-    "draw",
-    "free_capacity",
-    "grow",
-    "has_more_draws",
-    "load_successor",
-    "on_action_priority",
-    "on_priority",
-    "relabel",
-    "remember",
-    "stored_transition",
-]
+    "age", "can_draw", "draw", "free_capacity", "grow", "has_more_draws", "load_successor",
+    "on_action_priority", "on_priority", "relabel", "remember", "stored_transition",
+]  # fmt: skip
 
 
 @verb

@@ -5,15 +5,8 @@ from __future__ import annotations
 from expectant.core.dispatch import optional, verb
 
 __all__ = [
-    "observation",
-    "outcome",
-    "phase",
-    "reset",
-    "reward_now",
-    "state_index",
-    "step",
-    "truncated",
-]
+    "observation", "outcome", "phase", "reset", "reward_now", "state_index", "step", "truncated",
+]  # fmt: skip
 
 
 @verb

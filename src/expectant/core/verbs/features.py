@@ -16,19 +16,9 @@ if TYPE_CHECKING:
     from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable
 
 __all__ = [
-    "copy",
-    "dot_through",
-    "encode",
-    "encode_all",
-    "index",
-    "load",
-    "matches",
-    "put",
-    "save",
-    "size",
-    "sum_through",
-    "value",
-]
+    "copy", "dot_through", "encode", "encode_all", "index", "load", "matches", "put", "save",
+    "size", "sum_through", "value",
+]  # fmt: skip
 
 
 @verb

@@ -10,21 +10,10 @@ from __future__ import annotations
 from expectant.core.dispatch import optional, plain, verb
 
 __all__ = [
-    "add_expected",
-    "backed_up_action_value",
-    "backed_up_value",
-    "draw_outcome",
-    "duration",
-    "expected_next_state",
-    "fit",
-    "next_predecessor",
-    "on_transition",
-    "on_value_update",
-    "predecessor",
-    "sample_next",
-    "unwrapped",
-    "with_predecessors",
-]
+    "add_expected", "backed_up_action_value", "backed_up_value", "draw_outcome", "duration",
+    "expected_next_state", "fit", "next_predecessor", "on_transition", "on_value_update",
+    "predecessor", "sample_next", "unwrapped", "with_predecessors",
+]  # fmt: skip
 
 
 @verb

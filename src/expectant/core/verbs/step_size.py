@@ -8,14 +8,8 @@ from __future__ import annotations
 from expectant.core.dispatch import optional, verb
 
 __all__ = [
-    "adapt",
-    "adapt_columns",
-    "adapt_listed",
-    "mean_rate",
-    "rate",
-    "tick",
-    "value_change",
-]
+    "adapt", "adapt_columns", "adapt_listed", "mean_rate", "rate", "tick", "value_change",
+]  # fmt: skip
 
 
 @verb
