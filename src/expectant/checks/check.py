@@ -215,7 +215,9 @@ def _repeat(setup: Setup, first: Run, how: str, kernel: Callable[..., int]) -> N
 def _check_ends(domain: Domain, run: Run) -> None:
     """Refuse episodes that never end, and *done* returned for *alive*."""
     limit = domain.step_limit or STEP_LIMIT
-    if domain.step_limit is None and not domain.endless and (run.lengths == limit).all():
+    if domain.endless:
+        return
+    if domain.step_limit is None and (run.lengths == limit).all():
         raise PartError(
             f"no episode ended within {limit:,} random steps: return alive = 0.0 at the end, or "
             "give the domain a step_limit"
@@ -243,34 +245,22 @@ def _count_agreeing_pairs(domain: Domain, mdp: FiniteMDP, tally: Tally) -> int:
     if states != domain.states:
         raise PartError(f"states is {domain.states}, but its mdp() has {states}")
     for (number, state, action), counts in tally.items():
-        place = f"state {state}, action {action}, phase {number}"
+        place, total = f"state {state}, action {action}, phase {number}", counts.total()
         if not (0 <= number < phases and 0 <= state < states):
             raise PartError(f"{place}: not in its mdp(): implement the verbs state_index and phase")
-        probabilities: Counter[Result] = Counter()
-        for successor, reward, probability in zip(
-            table.successors[state, action].tolist(),
-            table.rewards[number, state, action].tolist(),
-            table.probabilities[number, state, action].tolist(),
-            strict=True,
-        ):
+        probabilities = Counter[Result]()
+        for outcome, probability in enumerate(table.probabilities[number, state, action].tolist()):
+            successor = int(table.successors[state, action, outcome])
+            reward = float(table.rewards[number, state, action, outcome])
             probabilities[successor, reward] += probability
-        _compare_frequencies(counts, probabilities, place)
+        for result in counts | probabilities:
+            probability, count = probabilities[result], counts[result]
+            chance = DEVIATIONS * (total * probability * (1.0 - probability)) ** 0.5 + 1.0
+            differs = total >= ENOUGH and abs(count - total * probability) > chance
+            if differs or (count and probability == 0.0):
+                end = "the end" if result[0] == END else f"state {result[0]}"
+                raise PartError(
+                    f"{place}: led to {end} with reward {result[1]:g} in {count} of {total} steps, "
+                    f"where its mdp() has a probability of {probability:g}"
+                )
     return sum(counts.total() >= ENOUGH for counts in tally.values())
-
-
-def _compare_frequencies(
-    counts: Counter[Result], probabilities: Counter[Result], place: str
-) -> None:
-    total = counts.total()
-    for result in counts | probabilities:
-        (successor, reward), probability = result, probabilities[result]
-        end = "the end" if successor < 0 else f"state {successor}"
-        text = f"{place}: led to {end} with reward {reward:g}"
-        if counts[result] and probability == 0.0:
-            raise PartError(f"{text}, which its mdp() rules out")
-        chance = DEVIATIONS * (total * probability * (1.0 - probability)) ** 0.5 + 1.0
-        if total >= ENOUGH and abs(counts[result] - total * probability) > chance:
-            raise PartError(
-                f"{text} in {counts[result]} of {total} steps, where its mdp() has a probability "
-                f"of {probability:g}"
-            )
