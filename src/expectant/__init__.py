@@ -9,8 +9,6 @@ Everything of a kind is listed in ``ex.agents``, ``ex.domains``, ``ex.features``
 ``ex.extend``.
 """
 
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from expectant import (
@@ -59,42 +57,75 @@ if TYPE_CHECKING:  # the same as _LATER
     from expectant.report.watch import watch
 
 __all__ = [
-    "Agent", "Backups", "CachedPolicy", "CachedValues", "Corridor", "Counterexample", "Domain",
-    "DynaQ", "EnvError", "ExpectedSarsa", "Features", "FiniteMDP", "Fourier", "Gym",
-    "Interpretation", "Learner", "Lookahead", "Model", "MountainCar", "OneHot", "Option",
-    "PartError", "QLearning", "QPlanning", "RVIQLearning", "RandomBinary", "Result", "Sarsa",
-    "Sweep", "Tiles", "agents", "analysis", "backups", "check", "compare", "diagnostics", "domains",
-    "evaluate", "exact", "extend", "features", "models", "options", "parameter", "plot",
-    "quick_check", "rules", "run", "step_sizes", "watch",
-]  # fmt: skip
+    "Agent",
+    "Backups",
+    "CachedPolicy",
+    "CachedValues",
+    "Corridor",
+    "Counterexample",
+    "Domain",
+    "DynaQ",
+    "EnvError",
+    "ExpectedSarsa",
+    "Features",
+    "FiniteMDP",
+    "Fourier",
+    "Gym",
+    "Interpretation",
+    "Learner",
+    "Lookahead",
+    "Model",
+    "MountainCar",
+    "OneHot",
+    "Option",
+    "PartError",
+    "QLearning",
+    "QPlanning",
+    "RVIQLearning",
+    "RandomBinary",
+    "Result",
+    "Sarsa",
+    "Sweep",
+    "Tiles",
+    "agents",
+    "analysis",
+    "backups",
+    "check",
+    "compare",
+    "diagnostics",
+    "domains",
+    "evaluate",
+    "exact",
+    "extend",
+    "features",
+    "models",
+    "options",
+    "parameter",
+    "plot",
+    "quick_check",
+    "rules",
+    "run",
+    "step_sizes",
+    "watch",
+]
 
 __version__ = VERSION
 
-_LATER = {  # imported when first used, because they need heavy libraries
+# imported when first used, because they need heavy libraries
+_LATER = {
     "Sweep": "expectant.experiments.sweep",
     "quick_check": "expectant.experiments.quick_check",
     "watch": "expectant.report.watch",
 }
 
 
-def _list_public_names(module: ModuleType) -> None:
-    """Let completion show the public names of a module only."""
-    vars(module)["__dir__"] = lambda: sorted(module.__all__)
-
-
-for _module in (
-    agents, analysis, backups, domains, exact, features, models, options, rules, step_sizes,
-):  # fmt: skip
-    _list_public_names(_module)
-
-
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name == "diagnostics":
-        module = import_module("expectant.diagnostics")
-        _list_public_names(module)
-        return module
+        return importlib.import_module("expectant.diagnostics")
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

@@ -7,12 +7,9 @@ import pytest
 from scipy import stats
 
 from expectant.analysis.selection import (
-    Response,
-    best_grid,
+    best_by_value,
     best_index,
-    envelope_range,
     is_no_worse,
-    responses,
     split_runs,
     trial_means,
 )
@@ -70,21 +67,7 @@ def test_mistakes_are_as_rare_as_stated():
     assert wrong <= 32  # 5 % would be 20; 32 is beyond 99 % of what 5 % gives
 
 
-# model_step 1 and 2 with value_step 1, 2 and 3; (2, 3) was not tried
-COLUMNS = {"value": [3, 1, 2, 1, 2], "model": [1, 1, 1, 2, 2]}
-MEANS = np.array([5.0, 1.0, 2.0, NAN, 4.0])
-
-
-def test_envelope_and_slice():
-    # The best is value 3, model 1: the slice through it has model 1.
-    assert responses(COLUMNS, MEANS, "value", 0) == [Response(1, 1, 1), Response(2, 4, 2), Response(3, 0, 0)]  # fmt: skip
-    found = responses(COLUMNS, MEANS, "model", 0)
-    assert found == [Response(1, 0, 0), Response(2, 4, None)]
-    assert envelope_range(MEANS, found) == 1.0
-    assert envelope_range(np.array([NAN]), [Response(1, 0, 0)]) == 0.0
-
-
-def test_the_best_of_every_pair_of_values():
-    grid = best_grid(COLUMNS, MEANS, "value", "model")
-    assert (grid.first, grid.second) == ([1, 2, 3], [1, 2])
-    assert grid.best.tolist() == [[1, 3], [2, 4], [0, -1]]
+def test_the_best_trial_for_every_value():
+    means = np.array([5.0, 1.0, 2.0, NAN, 4.0])
+    assert best_by_value([3, 1, 2, 1, 2], means) == [(1, 1), (2, 4), (3, 0)]
+    assert best_by_value([None, "b", 2, "a", 2], means) == [(2, 4), ("a", 3), ("b", 1), (None, 0)]

@@ -20,16 +20,19 @@ from expectant.experiments import quick_check as module
 from expectant.experiments.config_file import read_config
 from expectant.experiments.quick_check import (
     Bench,
-    Budget,
     Candidate,
+    Deadline,
     OutOfTime,
     QuickCheck,
     choose_candidate,
     confirm,
+    fit_length,
     propose_features,
+    search,
 )
 from expectant.features.bounds import RandomPlay
 
+LATER = Deadline(time.monotonic() + 10_000.0)
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
 
 
@@ -57,17 +60,19 @@ def test_features_follow_from_observations(space, components, expected):
     assert propose_features(world(space), played(components)) == expected
 
 
-def scripted(score):
-    """A bench whose runs earn what ``score`` says of the agent; ``asked`` lists them."""
+def scripted(score, most=10_000):
+    """A bench whose runs earn what ``score`` says of the agent; ``asked`` lists ``most`` of them."""
     asked: list[tuple[float, int]] = []
 
     class Scripted(Bench):
-        def run(self, agent, budget, first=0):
-            budget.check()
+        def run(self, agent, deadline, first=0):
+            deadline.check()
+            if len(asked) == most:
+                raise OutOfTime
             asked.append((agent.action_step, first))
             means = np.full(self.batch, score(agent))
             returns = np.tile(means[:, None], (1, self.episodes))
-            return SimpleNamespace(means=means, returns=returns, evicted=np.zeros(self.batch, int))
+            return SimpleNamespace(means=means, returns=returns)
 
     return Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, 2), asked
 
@@ -78,9 +83,9 @@ def distance(agent: Any) -> float:
 
 def test_the_search_begins_with_the_default_and_finds_better_settings():
     bench, asked = scripted(distance)
-    candidate = Candidate(ex.QLearning(), module.start_study(0))
+    candidate = Candidate(ex.QLearning(), 0)
     for _ in range(30):
-        candidate.run_trial(bench, Budget(1000.0))
+        candidate.run_trial(bench, LATER)
     assert asked[:3] == [(0.3, 0), (0.3, 2), (0.3, 4)]
     best: Any = candidate.best
     assert abs(np.log(best.action_step / 0.1)) < 0.3 and best.discount == 0.97
@@ -89,7 +94,9 @@ def test_the_search_begins_with_the_default_and_finds_better_settings():
 
 
 def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it():
-    q, sarsa, planner = (Candidate(agent) for agent in (ex.QLearning(), ex.Sarsa(), ex.Lookahead()))
+    q, sarsa, planner = (
+        Candidate(agent, 0) for agent in (ex.QLearning(), ex.Sarsa(), ex.Lookahead())
+    )
     q.seconds = 3.0
     assert choose_candidate([q, sarsa]) is q and choose_candidate([q, planner]) is planner
     planner.seconds, q.trials, sarsa.trials, q.score = 9.0, 4, 2, 1.0
@@ -98,34 +105,43 @@ def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it(
     assert choose_candidate([q, sarsa, planner]) is q
 
 
-def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over(monkeypatch):
-    monkeypatch.setattr(module, "MAX_RUNS", 6)
-    bench, asked = scripted(lambda agent: agent.action_step)
-    pair = [Candidate(ex.QLearning(step)) for step in (0.2, 0.3)]
-    confirm(bench, pair, Budget(1000.0))
+def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over():
+    bench, asked = scripted(lambda agent: agent.action_step, most=6)
+    pair = [Candidate(ex.QLearning(step), 0) for step in (0.2, 0.3)]
+    confirm(bench, pair, LATER)
     assert asked == [(0.2, 0), (0.3, 0), (0.2, 2), (0.3, 2), (0.2, 4), (0.3, 4)]
     assert [each.returns.shape for each in pair] == [(6, 4)] * 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "episodes"), [(600.0, 100), (96.0, 80), (30.0, 30), (6.0, 10), (1.0, 4)]
+)
+def test_fresh_runs_are_as_long_as_five_of_them_permit(seconds, episodes):
+    """Three batches of two runs; an episode of a batch takes both agents 0.2 s."""
+    bench = dataclasses.replace(scripted(distance)[0], episodes=100)
+    pair = [Candidate(ex.QLearning(), 0, seconds=10.0, episodes=100)] * 2
+    assert fit_length(bench, pair, Deadline(time.monotonic() + seconds + 0.1)) == episodes
 
 
 def test_a_budget_stops_runs():
     bench = Bench(ex.Gym(HallEnv), ex.OneHot(), False, 1, 0, 2, episodes=10**6)
     start = time.monotonic()
     with pytest.raises(OutOfTime):
-        bench.run(ex.QLearning(), Budget(0.3))
+        bench.run(ex.QLearning(), Deadline(start + 0.3))
     assert time.monotonic() - start < 20.0
 
 
 def test_an_environment_that_fails_ends_the_runs_of_that_agent():
     bench = Bench(ex.Gym(Troubled, trouble="fails"), ex.Tiles(2, 2), False, 1, 0, 2)
-    candidate = Candidate(ex.QLearning(), module.start_study(0))
-    candidate.run_trial(bench, Budget(100.0))
-    assert "broke at 2.5 A" in candidate.failed and not candidate.is_ready
+    candidate = Candidate(ex.QLearning(), 0)
+    search(bench, [candidate], lambda share: LATER, print)
+    assert "broke at 2.5 A" in candidate.failed
 
 
 def made(planning, other, random=0.0, episodes=30):
     """An outcome with the given mean returns of runs."""
     planner, plain = (
-        Candidate(agent, trials=9, returns=np.repeat(np.array(means)[:, None], episodes, axis=1))
+        Candidate(agent, 0, trials=9, returns=np.repeat(np.array(means)[:, None], episodes, axis=1))
         for agent, means in ((ex.Lookahead(), planning), (ex.QLearning(), other))
     )
     domain = ex.Gym("hall_env:HallEnv")

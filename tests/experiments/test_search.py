@@ -7,8 +7,7 @@ import pytest
 from experiments.sweeping import config_text, results
 
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.search import search_spaces
-from expectant.experiments.sweep import run_sweep
+from expectant.experiments.sweep import create_study, run_sweep
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("optuna") is None, reason="needs the extra 'optuna'"
@@ -24,15 +23,6 @@ RANGED = (
 
 def search(folder, text=RANGED, trials=9):
     return run_sweep(parse_config(text, "tiny.toml"), text, folder, trials=trials, compiled=False)
-
-
-def test_domains_are_not_for_choosing():
-    found = list(search_spaces(parse_config(RANGED, "x")))
-    assert [dict(space.fixed) for space in found] == [
-        {("domain", "slip"): 0.0},
-        {("domain", "slip"): 0.2},
-    ]
-    assert [axis.paths[0][-1] for axis in found[0].axes] == ["action_step", "epsilon"]
 
 
 def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path):
@@ -56,22 +46,10 @@ def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path):
     assert results(tmp_path) == before
 
 
-def test_a_search_for_short_episodes_minimizes(tmp_path, monkeypatch):
-    import optuna
-
-    directions = []
-    create = optuna.create_study
-
-    def noted(**options):
-        directions.append(options["direction"])
-        return create(**options)
-
-    monkeypatch.setattr(optuna, "create_study", noted)
+def test_a_search_for_short_episodes_minimizes(tmp_path):
     text = RANGED.replace("bin =", 'record = ["length"]\nbin =', 1)
     found = search(tmp_path, text, trials=5).search
     values = [trial["value"] for trial in found if trial["panel"] == "domain.slip=0"]
     assert values == sorted(values)
-    assert set(directions) == {optuna.study.StudyDirection.MINIMIZE}
-    directions.clear()
-    search(tmp_path / "returns", trials=1)
-    assert set(directions) == {optuna.study.StudyDirection.MAXIMIZE}
+    assert create_study(0, minimize=True).direction.name == "MINIMIZE"
+    assert create_study(0).direction.name == "MAXIMIZE"

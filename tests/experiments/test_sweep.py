@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
-from expectant.experiments.best import read_trial
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.runner import Work, read_trials, version_rows
 from expectant.experiments.store import Store, lock_folder, versions
@@ -147,8 +146,7 @@ def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkey
     assert rows["python"] == versions()["python"]
     assert read_trials(tmp_path)["runs"].to_pylist() == [32] * 3
     assert [path.name in before for path in (tmp_path / "runs").iterdir()].count(True) == 9
-    folder = read_folder(tmp_path)
-    assert read_trial(folder, 0, 40).runs == 40  # fresh runs can be added, too
+    assert read_folder(tmp_path).trial(0, 40).runs == 40  # fresh runs can be added, too
     capsys.readouterr()
     refused = sweep(tmp_path, text=more)
     assert (refused.found, refused.computed) == (0, 12)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.report.chart import arrange, chart_of, colour_floor, value_range
+from expectant.report.chart import arrange, chart_of, value_range
 from expectant.report.formatting import format_number
 
 
@@ -123,10 +123,3 @@ def test_a_moment_in_which_all_are_far_down_is_left_out():
     found = value_range(agents(curve, curve))
     assert found.floor == pytest.approx(-100 - 3 * 200)
     assert found.low == pytest.approx(-150 - 0.05 * 50)
-
-
-def test_disasters_do_not_take_all_colours():
-    means = np.array([1.0, 2.0, 3.0, -1e9, math.nan])
-    assert colour_floor(means) == 3.0 - 5 * (3.0 - 1.0)  # 1 is the lower one of the middle two
-    assert colour_floor(means[4:]) == -math.inf
-    assert colour_floor(np.array([2.0, 2.0])) == -math.inf

@@ -1,4 +1,4 @@
-"""Selection among the trials of a sweep: the best, those not worse, and the effect of parameters.
+"""Selection among the trials of a sweep: the best, those not worse, the best for every value.
 
 Values are (trials, runs), NaN if a run diverged; run r of every trial has the same seed. The mean
 of a trial with a diverged run is NaN, and such a trial is chosen only if there is no other.
@@ -6,8 +6,8 @@ of a trial with a diverged run is NaN, and such a trial is chosen only if there 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,28 +17,6 @@ from expectant.analysis.verdicts import holm_correction
 LEVEL = 0.05  # family-wise error rate of ``is_no_worse``
 FEWEST_TO_SPLIT = 4  # runs: a half of one run has no interval
 CHUNK = 1000  # trials that are resampled at a time, to bound memory
-
-Columns = Mapping[str, Sequence[Any]]  # values of every parameter, one per trial
-
-
-class Response(NamedTuple):
-    """Two trials with a ``value`` of a parameter, as indices.
-
-    ``envelope`` is the best trial with that value, ``slice`` the one that otherwise equals the best
-    of all trials (None if there is none).
-    """
-
-    value: Any
-    envelope: int
-    slice: int | None
-
-
-class BestGrid(NamedTuple):
-    """Values of two parameters, and the index of the best trial of every pair, −1 if none."""
-
-    first: list[Any]
-    second: list[Any]
-    best: np.ndarray
 
 
 def trial_means(values: np.ndarray) -> np.ndarray:
@@ -109,31 +87,8 @@ def _p_values(differences: np.ndarray) -> np.ndarray:
     return np.asarray(stdtr(runs - 1, -statistic))
 
 
-def responses(columns: Columns, means: np.ndarray, name: str, best: int) -> list[Response]:
-    """The responses to all values of one parameter, in the order of the values."""
-    others = [column for key, column in columns.items() if key != name]
-    rows = []
-    for value, trials in group_by_value(columns[name]):
-        equal = [t for t in trials if all(column[t] == column[best] for column in others)]
-        rows.append(Response(value, _best_among(means, trials), equal[0] if equal else None))
-    return rows
-
-
-def best_grid(columns: Columns, means: np.ndarray, first: str, second: str) -> BestGrid:
-    """The best trial of every pair of values of two parameters."""
-    rows, stacks = group_by_value(columns[first]), group_by_value(columns[second])
-    best = np.full((len(rows), len(stacks)), -1)
-    for column, (_, trials) in enumerate(stacks):
-        in_column = set(trials)
-        for row, (_, candidates) in enumerate(rows):
-            both = [trial for trial in candidates if trial in in_column]
-            if both:
-                best[row, column] = _best_among(means, both)
-    return BestGrid([value for value, _ in rows], [value for value, _ in stacks], best)
-
-
-def group_by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:
-    """The distinct values of a parameter, sorted, each with the indices of its trials.
+def best_by_value(column: Sequence[Any], means: np.ndarray) -> list[tuple[Any, int]]:
+    """The distinct values of a parameter, sorted, each with the index of its best trial.
 
     Numbers come first, then strings, then None.
     """
@@ -141,19 +96,7 @@ def group_by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:
     for trial, value in enumerate(column):
         trials.setdefault(value, []).append(trial)
 
-    def order(item: tuple[Any, list[int]]) -> tuple[int, Any]:
-        value = item[0]
+    def order(value: Any) -> tuple[int, Any]:
         return (2, "") if value is None else (int(isinstance(value, str)), value)
 
-    return sorted(trials.items(), key=order)
-
-
-def envelope_range(means: np.ndarray, rows: Sequence[Response]) -> float:
-    """The range of a parameter's envelope, as its importance; 0 if all means are NaN."""
-    envelope = means[[response.envelope for response in rows]]
-    envelope = envelope[~np.isnan(envelope)]
-    return float(envelope.max() - envelope.min()) if envelope.size else 0.0
-
-
-def _best_among(means: np.ndarray, trials: Sequence[int]) -> int:
-    return trials[best_index(means[list(trials)])]
+    return [(v, trials[v][best_index(means[trials[v]])]) for v in sorted(trials, key=order)]

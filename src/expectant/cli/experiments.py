@@ -38,14 +38,15 @@ def run(
 ) -> None:
     """Run one experiment, or every combination of a grid; finished runs are kept.
 
-    Both write report.html and trials.parquet, an experiment also figures and curves.parquet. A
-    config with a grid is a sweep. Interrupted or killed, the same command resumes.
+    Both write report.html, figures and trials.parquet, an experiment also curves.parquet. A config
+    with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
     with plain_errors("experiments", "report"):
         from expectant.experiments import reproduce
         from expectant.experiments.runner import print_troubles
         from expectant.experiments.study import find_config
         from expectant.experiments.sweep import run_file
+        from expectant.experiments.sweep_report import report_sweep
         from expectant.report.terminal_tables import curve_table, print_table
 
         experiment, outcome = run_file(
@@ -62,7 +63,8 @@ def run(
             data: Any = reproduce.summarise(panels, times, outcome.troubles)
         else:
             is_complete = shard is None and experiment.is_sweep
-            panels, page = [], reproduce.write_sweep(outcome.folder) if is_complete else None
+            written = report_sweep(outcome.folder, trust=True) if is_complete else []
+            panels, page = [], written[-1] if written else None
             data = {**outcome.as_data(), "page": None if page is None else str(page)}
     if json:
         print_json(data)
@@ -85,9 +87,6 @@ def best(
     margin: Annotated[
         float | None, typer.Option(help="Smallest difference that matters; 5 % of the mean.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for best.json and figures; FOLDER itself.")
-    ] = None,
     threads: Threads = None,
     trust: Trust = False,
     json: Json = False,
@@ -95,19 +94,17 @@ def best(
     """Compare the agents at their best parameters, by runs not used for the selection.
 
     Without --confirm the first half of the runs selects and the second half reports. Writes
-    best.json and sensitivity-*.png and .svg.
+    best.json, the figures and the page.
     """
     with plain_errors("experiments", "report"):
         from expectant.experiments.best import BEST
         from expectant.experiments.best import best as select_best
-        from expectant.experiments.sweep_report import draw_sensitivities
+        from expectant.experiments.sweep_report import write_report
 
-        target = out or folder
         selection = select_best(
-            folder, metric=metric, confirm=confirm, margin=margin, out=target, threads=threads,
-            trust=trust,
-        )  # fmt: skip
-        paths = [target / BEST, *draw_sensitivities(selection, target)]
+            folder, metric=metric, confirm=confirm, margin=margin, threads=threads, trust=trust
+        )
+        paths = [folder / BEST, *write_report(selection)]
     print_json(selection.as_data()) if json else print(selection, *paths, sep="\n")
 
 

@@ -31,9 +31,19 @@ from expectant.core.verbs import (
 )
 
 __all__ = [
-    "Binary", "BinaryTable", "Transition", "Weighted", "WeightedTable", "add", "dense", "dot",
-    "empty_state", "empty_table", "max_action_value", "state_value",
-]  # fmt: skip
+    "Binary",
+    "BinaryTable",
+    "Transition",
+    "Weighted",
+    "WeightedTable",
+    "add",
+    "dense",
+    "dot",
+    "empty_state",
+    "empty_table",
+    "max_action_value",
+    "state_value",
+]
 
 UNKNOWN_STATES = 2**31  # assumed if a domain does not number its states
 

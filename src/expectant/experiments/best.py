@@ -6,8 +6,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,15 +28,8 @@ from expectant.experiments.compare import Difference, differences_between
 from expectant.experiments.metrics import Metric, find_metric
 from expectant.experiments.runner import accepts_versions, compute
 from expectant.experiments.store import CONFIG, Store, lock_folder
-from expectant.experiments.sweep_results import (
-    Group,
-    SweepFolder,
-    compute_metric,
-    metric_of_row,
-    read_folder,
-)
+from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.experiments.toml_tables import read_text
-from expectant.experiments.trials import Trial, trial_hash
 from expectant.report.formatting import EDGE_NOTE, format_interval, format_number, format_setting
 
 BEST = "best.json"
@@ -43,13 +37,13 @@ EDGE_VALUES = 3  # from so many on a grid has an inside
 MARGIN = 0.05  # of the larger mean: differences within it do not matter unless a margin is given
 HALVES, SAME, FRESH = "halves", "same runs", "fresh runs"
 STAGES = {
-    HALVES: "picked by the first half of the runs; its value and the comparisons are from the "
-    "second half, which had no part in the choice",
-    SAME: "picked and reported by the same few runs, so values are too good on average and no "
-    "verdict is given: give at least 4 runs, or --confirm",
-    FRESH: "picked by all runs of the sweep; its value and the comparison of agents are from fresh "
+    HALVES: "Picked by the first half of the runs; its value and the comparisons are from the "
+    "second half, which had no part in the choice.",
+    SAME: "Picked and reported by the same few runs, so values are too good on average and no "
+    "verdict is given: give at least 4 runs, or --confirm.",
+    FRESH: "Picked by all runs of the sweep; its value and the comparison of agents are from fresh "
     "runs, which had no part in the choice. The comparison with other settings is by the runs it "
-    "was picked by, so it counts too few as no worse, rather than too many",
+    "was picked by, so it counts too few as no worse, rather than too many.",
 }
 RULES = (
     "A setting of which any run diverged is never the best, and counts as worse.",
@@ -62,21 +56,15 @@ RULES = (
     "Intervals of means are 95 % percentile-bootstrap intervals over runs.",
 )
 EQUAL, UNCLEAR = "equal within the margin", "unclear"
-COMPARED = "Agents compared at their best settings, on runs that had no part in the choice"
-CHOICE_HEADS = ("agent", "in", "best setting", "mean", "95 % interval", "runs", "when picked",
-                "no worse", "diverged", "unfinished")  # fmt: skip
-DIFFERENCE_HEADS = ("agent", "against", "verdict", "in", "difference", "95 % interval", "margin",
-                    "p")  # fmt: skip
+EARNED = {"better": "earns more", "worse": "earns less"}
+DONE = {"better": "does better", "worse": "does worse"}
+CHOICES = ("agent", "in", "best setting", "mean", "95 % interval", "runs", "when picked",
+           "no worse", "diverged", "unfinished")  # fmt: skip
+DIFFERENCES = ("agent", "against", "verdict", "in", "difference", "95 % interval", "margin",
+               "p")  # fmt: skip
 
-
-class RunScore(NamedTuple):
-    """A mean over some runs and its interval; NaN if one of them diverged."""
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-    diverged: int
+Score = dict[str, Any]  # of some runs: mean, low, high (None if a run diverged), runs, diverged
+Table = tuple[str, list[str], list[list[str]]]  # title, heads, rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,22 +81,20 @@ class Choice:
     tried: int
     diverged: int
     best: int | None = None
-    picked: RunScore | None = None
+    picked: Score | None = None
     held_out: np.ndarray = field(default_factory=lambda: np.empty(0))
     no_worse: tuple[int, ...] = ()
 
     @property
-    def reported(self) -> RunScore | None:
+    def reported(self) -> Score | None:
         """The value of the best setting on held-out runs."""
         return None if self.best is None else score_runs(self.held_out)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The varied parameters in the best setting."""
-        if self.best is None:
-            return {}
-        position = int(np.flatnonzero(self.group.rows == self.best)[0])
-        return {name: column[position] for name, column in self.group.settings.items()}
+        position = np.flatnonzero(self.group.rows == self.best)
+        return {name: column[n] for name, column in self.group.settings.items() for n in position}
 
     @property
     def at_edge(self) -> list[str]:
@@ -130,14 +116,34 @@ class Choice:
             "best": None if self.best is None else ids[self.best],
             "settings": self.settings,
             "at_edge": self.at_edge,
-            "picked": None if self.picked is None else _plain(self.picked._asdict()),
-            "reported": None if self.reported is None else _plain(self.reported._asdict()),
+            "picked": self.picked,
+            "reported": self.reported,
             "tried": self.tried,
             "diverged": self.diverged,
             "unfinished": len(self.group.unfinished),
             "no_worse": len(self.no_worse),
             "no_worse_trials": [ids[row] for row in self.no_worse],
         }
+
+    def row(self) -> list[str]:
+        """Return the cells of the columns CHOICES."""
+        setting = format_setting(self.settings, self.at_edge) or "the only one"
+        if self.best is None:
+            setting = "none: every setting diverged" if self.tried else "none finished yet"
+        score, picked = self.reported or {}, self.picked or {}
+        diverged = score.get("diverged")
+        return [
+            self.group.label,
+            self.group.problem,
+            setting,
+            f"{diverged} diverged" if diverged else format_number(score.get("mean")),
+            format_interval(score.get("low"), score.get("high")),
+            str(score.get("runs", "")),
+            format_number(picked.get("mean")),
+            f"{len(self.no_worse)} of {self.tried}",
+            str(self.diverged),
+            str(len(self.group.unfinished)),
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +170,7 @@ class Best:
         less = ", less is better" if self.less_is_better else ""
         return f"{self.metric.name}: {self.metric.meaning}{less}"
 
-    @property
+    @cached_property
     def differences(self) -> list[dict[str, Any]]:
         """Every pair of agents in every domain: ``agent`` minus ``other``, and a ``verdict``.
 
@@ -176,115 +182,86 @@ class Best:
             by_agent = problems.setdefault(choice.group.problem, {})
             if choice.best is not None:
                 by_agent[choice.group.agent] = choice
-        rows = []
-        for problem, by_agent in problems.items():
-            sign = -1.0 if self.less_is_better else 1.0
-            worth = {name: sign * choice.held_out for name, choice in by_agent.items()}
-            for pair in differences_between(worth):
-                first, second = by_agent[pair.name], by_agent[pair.reference]
-                rows.append(self._difference_row(problem, first, second, pair))
-        return rows
+        sign = -1.0 if self.less_is_better else 1.0
+        return [
+            self._describe_pair(by_agent[pair.name], by_agent[pair.reference], pair)
+            for by_agent in problems.values()
+            for pair in differences_between({n: sign * c.held_out for n, c in by_agent.items()})
+        ]
 
-    def _difference_row(
-        self, problem: str, first: Choice, second: Choice, pair: Difference
-    ) -> dict[str, Any]:
-        """Describe one pair of agents; in ``pair`` more is better."""
+    def _describe_pair(self, first: Choice, second: Choice, pair: Difference) -> dict[str, Any]:
+        """Return a row of ``differences``; in ``pair`` more is better."""
         means = [float(np.abs(each.held_out.mean())) for each in (first, second)]
         margin = MARGIN * max(means) if self.margin is None else self.margin
-        low, high = (-pair.high, -pair.low) if self.less_is_better else (pair.low, pair.high)
+        mean, low, high = pair.mean, pair.low, pair.high
+        if self.less_is_better:
+            mean, low, high = -mean, -high, -low
         earned = self.metric.name == "mean" and self.folder.quantity in ("return", "reward")
-        words = {"better": "earns more" if earned else "does better",
-                 "worse": "earns less" if earned else "does worse"}  # fmt: skip
-        verdict = words.get(pair.verdict, UNCLEAR)
+        verdict = (EARNED if earned else DONE).get(pair.verdict, UNCLEAR)
         if -margin <= low and high <= margin:
             verdict = EQUAL
         if SAME in (first.stage, second.stage):
             verdict = UNCLEAR
-        return _plain(
-            {
-                "problem": problem,
-                "agent": first.group.label,
-                "other": second.group.label,
-                "difference": -pair.mean if self.less_is_better else pair.mean,
-                "low": low,
-                "high": high,
-                "margin": margin,
-                "p": pair.p_value,
-                "runs": first.held_out.size,
-                "verdict": verdict,
-            }
-        )
+        return {
+            "problem": first.group.problem,
+            "agent": first.group.label,
+            "other": second.group.label,
+            **_plain({"difference": mean, "low": low, "high": high, "margin": margin}),
+            "p": pair.p_value,
+            "runs": first.held_out.size,
+            "verdict": verdict,
+        }
+
+    @property
+    def stages(self) -> list[str]:
+        """How settings were chosen, in words."""
+        stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
+        return [STAGES[stage] for stage in stages]
 
     def as_data(self) -> dict[str, Any]:
         """Return the content of best.json."""
         ids = self.folder.columns["trial"]
-        stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         return {
-            "config": self.folder.config_hash,
-            "trials": self.folder.trials_hash,
             "metric": self.metric.name,
             "meaning": self.metric.meaning,
             "less_is_better": self.less_is_better,
-            "stages": [STAGES[stage] for stage in stages],
+            "stages": self.stages,
             "rules": list(RULES),
             "choices": [choice.as_data(ids) for choice in self.choices],
             "differences": self.differences,
         }
 
-    def __repr__(self) -> str:
-        parts = [f"Best settings by {self.title}"]
-        for heads, rows in self._tables():
-            parts.append(text_table(heads, rows, left=range(3)))
-        return "\n\n".join([*parts, "\n".join(self.notes)])
-
-    def _repr_html_(self) -> str:
-        tables = [html_table(heads, rows) for heads, rows in self._tables()]
-        return "".join([*tables, *map(html_paragraph, self.notes)])
-
-    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
-        """Return heads and rows of choices and of differences, without empty columns."""
-        data = self.as_data()
-        tables = [
-            (CHOICE_HEADS, [choice_row(choice) for choice in data["choices"]]),
-            (DIFFERENCE_HEADS, [difference_row(each) for each in data["differences"]]),
-        ]
-        shown = []
-        for heads, rows in tables:
+    def tables(self) -> list[Table]:
+        """Return the tables of choices and of differences, without empty columns."""
+        tables = {
+            "Best settings": [CHOICES, *(choice.row() for choice in self.choices)],
+            "Agents at their best settings": [DIFFERENCES, *map(_difference_row, self.differences)],
+        }
+        shown: list[Table] = []
+        for title, (heads, *rows) in tables.items():
             kept = [n for n in range(len(heads)) if any(row[n] for row in rows)]
             if kept:
-                shown.append(([heads[n] for n in kept], [[row[n] for n in kept] for row in rows]))
+                cells = [[row[n] for n in kept] for row in (heads, *rows)]
+                shown.append((title, cells[0], cells[1:]))
         return shown
 
     @property
     def notes(self) -> list[str]:
         """Notes below the tables."""
-        stages = [f"{stage[0].upper()}{stage[1:]}." for stage in self.as_data()["stages"]]
         edges = [EDGE_NOTE] if any(choice.at_edge for choice in self.choices) else []
-        return [*stages, *edges, *RULES]
+        return [*self.stages, *edges, *RULES]
+
+    def __repr__(self) -> str:
+        tables = [text_table(heads, rows, left=range(3)) for _, heads, rows in self.tables()]
+        return "\n\n".join([f"Best settings by {self.title}", *tables, "\n".join(self.notes)])
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(heads, rows) for _, heads, rows in self.tables()]
+        return "".join([*tables, *map(html_paragraph, self.notes)])
 
 
-def choice_row(choice: Mapping[str, Any]) -> list[str]:
-    """Format a choice as in best.json."""
-    missing = "none: every setting diverged" if choice["tried"] else "none finished yet"
-    setting = format_setting(choice["settings"], choice["at_edge"]) or "the only one"
-    reported, picked = choice["reported"] or {}, choice["picked"] or {}
-    diverged = reported.get("diverged")
-    return [
-        choice["label"],
-        choice["problem"],
-        missing if choice["best"] is None else setting,
-        f"{diverged} diverged" if diverged else format_number(reported.get("mean")),
-        format_interval(reported.get("low"), reported.get("high")),
-        str(reported.get("runs", "")),
-        format_number(picked.get("mean")),
-        f"{choice['no_worse']} of {choice['tried']}",
-        str(choice["diverged"]),
-        str(choice["unfinished"]),
-    ]
-
-
-def difference_row(difference: Mapping[str, Any]) -> list[str]:
-    """Format a difference as in best.json."""
+def _difference_row(difference: Mapping[str, Any]) -> list[str]:
+    """Return the cells of the columns DIFFERENCES."""
     p = difference["p"]
     return [
         difference["agent"],
@@ -298,12 +275,9 @@ def difference_row(difference: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _plain(data: dict[str, Any]) -> dict[str, Any]:
+def _plain(numbers: Mapping[str, float]) -> dict[str, float | None]:
     """Replace NaN, which JSON lacks, by None."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in data.items()
-    }
+    return {name: None if math.isnan(x) else float(x) for name, x in numbers.items()}
 
 
 def best(
@@ -312,7 +286,6 @@ def best(
     metric: str = "mean",
     confirm: int | None = None,
     margin: float | None = None,
-    out: Path | None = None,
     threads: int | None = None,
     trust: bool = False,
 ) -> Best:
@@ -321,24 +294,29 @@ def best(
     if margin is not None:
         margin = at_least(0.0).check("best", "margin", margin)
     folder = read_folder(path, trust=trust)
-    chosen = select_best(folder, wanted, compute_metric(folder, wanted), split=confirm is None)
-    chosen = replace(chosen, margin=margin)
+    values = folder.compute_metric(wanted)
+    chosen = select_best(folder, wanted, values, split=confirm is None, margin=margin)
     if confirm is not None:
         chosen = replace(chosen, choices=confirm_choices(chosen, confirm, threads))
     content = json.dumps(chosen.as_data(), indent=1, ensure_ascii=False) + "\n"
-    write_text((out or path) / BEST, content)
+    write_text(path / BEST, content)
     return chosen
 
 
 def select_best(
-    folder: SweepFolder, metric: Metric, values: np.ndarray, *, split: bool = True
+    folder: SweepFolder,
+    metric: Metric,
+    values: np.ndarray,
+    *,
+    split: bool = True,
+    margin: float | None = None,
 ) -> Best:
     """Choose the best setting of every group by the metric of all runs, (trials, runs)."""
     less = metric.prefers_less(folder.experiment.of_errors)
     choices = [
         choose_in_group(group, values, split=split, less_is_better=less) for group in folder.groups
     ]
-    return Best(folder, metric, values, choices)
+    return Best(folder, metric, values, choices, margin)
 
 
 def choose_in_group(
@@ -351,7 +329,7 @@ def choose_in_group(
     scores = values[group.rows]
     worth = -scores if less_is_better else scores
     diverged = ~np.isfinite(scores).all(axis=1)
-    if len(scores) == 0 or diverged.all():
+    if diverged.all():
         return Choice(group, SAME, len(scores), int(diverged.sum()))
     runs = scores.shape[1]
     picking, reporting = split_runs(runs) if split else (slice(0, runs), slice(0, runs))
@@ -369,40 +347,28 @@ def choose_in_group(
     )
 
 
-def score_runs(values: np.ndarray) -> RunScore:
+def score_runs(values: np.ndarray) -> Score:
     """Return the mean of runs (runs,) with its interval."""
     values = finite_or_nan(values)
     low, high = trial_intervals(values[None])[0]
-    return RunScore(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
+    numbers = {"mean": values.mean(), "low": low, "high": high}
+    counts = {"runs": values.size, "diverged": int(np.isnan(values).sum())}
+    return {**_plain(numbers), **counts}
 
 
 def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     """Report choices by fresh runs: those after the runs of the sweep, kept in its store."""
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
-    trials = [read_trial(folder, row, start + runs) for row in rows]
+    trials = [folder.trial(row, start + runs) for row in rows]
     store = Store(folder.path, accepts_versions(folder.table))
     with lock_folder(folder.path, read_text(folder.path / CONFIG)):
         curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {
-        row: metric_of_row(folder, best.metric, row, curve[start:])
+        row: folder.metric_of_row(best.metric, row, curve[start:])
         for row, curve in zip(rows, curves, strict=True)
     }
     return [
         choice if choice.best is None else replace(choice, stage=FRESH, held_out=fresh[choice.best])
         for choice in best.choices
     ]
-
-
-def read_trial(folder: SweepFolder, row: int, runs: int) -> Trial:
-    """Read the trial of a row with another number of runs; refuse one that has changed."""
-    trial = folder.trial(row, runs)
-    current, stored = trial_hash(trial), folder.columns["hash"][row]
-    if accepts_versions(folder.table):
-        current, stored = current.partition("-")[0], stored.partition("-")[0]
-    if current != stored:
-        raise ValueError(
-            f"--confirm: the code or the config of {trial.id!r} has changed since its runs in "
-            f"{folder.path}; run `expectant run` again first"
-        )
-    return trial

@@ -8,13 +8,13 @@ while those that are ready run.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -43,8 +43,8 @@ from expectant.engine.result import Result
 from expectant.engine.run import hint_unknown_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
-from expectant.experiments.search import create_study
 from expectant.experiments.store import TRY, mark_folder, versions
+from expectant.experiments.sweep import create_study
 from expectant.experiments.toml_tables import to_toml
 from expectant.features.basis import Identity
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
@@ -52,6 +52,7 @@ from expectant.features.discrete import Categorical, OneHot
 from expectant.features.tiles import Tiles
 from expectant.features.wrappers import Joined
 from expectant.jit.compile import use_compiled
+from expectant.report.formatting import format_interval, format_number
 from expectant.step_sizes import StepSize
 
 # End of each stage as a share of the budget. The search goes on until LATEST while a planner or a
@@ -62,16 +63,11 @@ FIRST_EPISODES, MAX_EPISODES = 4, 2_000  # of a run
 MIN_EPISODES, MIN_RUNS = 30, 5  # that a verdict needs
 ROUNDS, MIN_ROUNDS = 100, 6  # batches of runs that the search must have time for; if runs are short
 BATCHES, MIN_TRIALS = 3, 4  # batches in a trial; trials of every agent before the best gets more
-MAX_RUNS = 200  # of each agent on fresh seeds
 MANY_FEATURES = 500  # from here on the expectation model is sparse
 MAX_STATES, MAX_CATEGORIES, MAX_TILED = 5_000, 100_000, 8  # limits of proposed features
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
-SETTINGS = (*STEPS, "discount", "model", "trace", "planning_steps", "epsilon")
 DISCOUNTS = (0.9, 0.97, 0.99, 1.0)
 FACTORS = ("step_factor", 0.1, 3.0), ("model_factor", 0.1, 1.0)  # of the default step sizes
-MINUTES = at_least(0.01)
-PROGRESS_SECONDS = 10.0
-POINTS = 40  # of a curve in the report
 HEADS = ("agent", "mean return (95 % interval)", "runs", "trials", "settings")
 
 
@@ -79,19 +75,15 @@ class OutOfTime(Exception):
     """Work was stopped at its deadline."""
 
 
-class Budget(Silent):
-    """Time from now on, or a ``share`` of it: a silent progress reporter that stops runs."""
+@dataclass
+class Deadline(Silent):
+    """A silent progress reporter that stops runs at a ``moment`` of the monotonic clock."""
 
-    def __init__(self, seconds: float, share: float = 1.0, start: float | None = None) -> None:
-        self.seconds, self.share = seconds, share
-        self.start = time.monotonic() if start is None else start
-
-    def until(self, share: float) -> Budget:
-        return Budget(self.seconds, share, self.start)
+    moment: float
 
     @property
     def left(self) -> float:
-        return self.start + self.share * self.seconds - time.monotonic()
+        return self.moment - time.monotonic()
 
     def check(self, fraction: float = 0.0) -> None:
         if self.left <= 0.0:
@@ -103,6 +95,10 @@ class Budget(Silent):
     @contextmanager
     def progress(self, what: str) -> Iterator[ShowFraction]:
         yield self.check
+
+
+Until = Callable[[float], Deadline]  # the end of a share of the budget
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -117,13 +113,13 @@ class Bench:
     batch: int
     episodes: int = FIRST_EPISODES
 
-    def run(self, agent: Agent, budget: Budget, first: int = 0) -> Result:
+    def run(self, agent: Agent, deadline: Deadline, first: int = 0) -> Result:
         """Do a batch of runs; raise OutOfTime at the deadline."""
-        budget.check()
+        deadline.check()
         return run(
             self.domain, self.features, agent, episodes=self.episodes, runs=self.batch,
             first_run=first, seed=self.seed, threads=self.threads, compiled=self.compiled,
-            progress=budget,
+            progress=deadline,
         )  # fmt: skip
 
 
@@ -131,21 +127,27 @@ class Bench:
 class Candidate:
     """An agent with one kind of model, its best setting so far, and its fresh runs.
 
-    ``score`` is the mean return of the best setting in the search, ``seconds`` the time spent, and
-    ``returns`` (runs, episodes) those of fresh runs. ``evicted`` counts the entries that a full
-    model dropped.
+    ``score`` is the mean return of the best setting in the search. ``seconds`` were spent on
+    batches of ``episodes`` in all. ``returns`` (runs, episodes) are those of fresh runs.
     """
 
     default: Agent
-    study: Any = None
+    seed: int
     compiling: Future[None] | None = None
     best: Agent | None = None
     score: float = -math.inf
     trials: int = 0
     seconds: float = 0.0
+    episodes: int = 0
     failed: str = ""
     returns: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    evicted: int = 0
+
+    def __post_init__(self) -> None:
+        self.study = start_study(self.seed)
+
+    def restart(self) -> Candidate:
+        """Return the candidate without its trials."""
+        return Candidate(self.default, self.seed, self.compiling, failed=self.failed)
 
     @property
     def agent(self) -> Agent:
@@ -161,7 +163,7 @@ class Candidate:
 
     @property
     def is_ready(self) -> bool:
-        return not self.failed and (self.compiling is None or self.compiling.done())
+        return self.compiling is None or self.compiling.done()
 
     @property
     def means(self) -> np.ndarray:
@@ -172,12 +174,7 @@ class Candidate:
         """Mean return of fresh runs and its 95 % interval."""
         return [float(bound) for bound in interval(self.means)]
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        data = self.agent.to_dict()
-        return {name: data[name] for name in SETTINGS if name in data}
-
-    def run_trial(self, bench: Bench, budget: Budget) -> None:
+    def run_trial(self, bench: Bench, deadline: Deadline) -> None:
         """Run one setting batch by batch, unless it is pruned; the first one is the default."""
         from optuna.trial import TrialState
 
@@ -186,7 +183,8 @@ class Candidate:
         self.trials += 1
         try:
             for batch in range(BATCHES):
-                means.append(bench.run(agent, budget, batch * bench.batch).means)
+                means.append(bench.run(agent, deadline, batch * bench.batch).means)
+                self.episodes += bench.episodes
                 mean = float(np.concatenate(means).mean())
                 score = mean if math.isfinite(mean) else -math.inf  # a run diverged
                 trial.report(score, batch)
@@ -194,8 +192,6 @@ class Candidate:
                     self.study.tell(trial, state=TrialState.PRUNED)
                     return
             self.study.tell(trial, score)
-        except (EnvError, TooLargeError) as error:
-            self.failed = str(error)
         finally:
             self.seconds += time.monotonic() - start
             if score > self.score and (len(means) == BATCHES or self.best is None):
@@ -208,12 +204,13 @@ def suggest_agent(agent: Agent, trial: Any) -> Agent:
     Those of values and caches are multiplied by one factor, that of the model by another.
     """
     changes: dict[str, Any] = {"discount": trial.suggest_categorical("discount", DISCOUNTS)}
-    for name in filter(partial(hasattr, agent), STEPS):
-        step, (factor, *ends) = getattr(agent, name), FACTORS[name == "model_step"]
-        by = float(f"{trial.suggest_float(factor, *ends, log=True):.2g}")
-        largest = math.inf if name == "policy_step" else 1.0
-        scaled = step.scale(by) if isinstance(step, StepSize) else min(step * by, largest)
-        changes[name] = float(f"{scaled:.3g}") if isinstance(scaled, float) else scaled
+    for name in STEPS:
+        if hasattr(agent, name):
+            step, (factor, *ends) = getattr(agent, name), FACTORS[name == "model_step"]
+            by = float(f"{trial.suggest_float(factor, *ends, log=True):.2g}")
+            largest = math.inf if name == "policy_step" else 1.0
+            scaled = step.scale(by) if isinstance(step, StepSize) else min(step * by, largest)
+            changes[name] = float(f"{scaled:.3g}") if isinstance(scaled, float) else scaled
     return agent.replace(**changes)
 
 
@@ -235,7 +232,7 @@ def quick_check(
     Q-learning, Sarsa(λ) and Algorithms 1 to 3; the best of either kind is run on fresh seeds.
     ``folder`` gets a report and a config file to go on from.
     """
-    minutes = MINUTES.check("quick_check", "minutes", minutes)
+    minutes = at_least(0.01).check("quick_check", "minutes", minutes)
     SEED.check("quick_check", "seed", seed)
     or_none(whole(1)).check("quick_check", "threads", threads)
     or_none(flag()).check("quick_check", "compiled", compiled)
@@ -244,31 +241,34 @@ def quick_check(
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
     tell(f"{domain!r}, {domain.actions} actions: random play")
-    budget = Budget(60.0 * minutes)  # importing an environment does not count
-    play = play_until(domain, budget.until(PLAYED), seed)
+    start = time.monotonic()  # importing an environment does not count
+
+    def until(share: float) -> Deadline:
+        return Deadline(start + 60.0 * minutes * share)
+
+    play = play_until(domain, until(PLAYED), seed)
     features = propose_features(domain, play)
     shape = features.shape(domain)
     tell(f"{shape.size:,} features, {shape.active} active: {describe_features(features)}")
-    cores = threads or core_count()
-    bench = Bench(domain, features, compiled, cores, seed, max(2, cores))
     agents = default_agents(shape.size > MANY_FEATURES)
-    candidates = [Candidate(a, start_study(seed + number)) for number, a in enumerate(agents)]
+    candidates = [Candidate(agent, seed + number) for number, agent in enumerate(agents)]
     setups = {
         str(number): Setup(domain, features, agent, episodes=1, seed=seed)
         for number, agent in enumerate(agents)
         if number > 0 and use_compiled(compiled)  # the first is compiled here meanwhile
     }
+    cores = threads or core_count()
+    bench = Bench(domain, features, compiled, cores, seed + 1, max(2, cores))
     with compile_in_background(setups) as compiling:
         for number, future in compiling.items():
             candidates[int(number)].compiling = future
-        bench = choose_length(bench, agents[0], budget)
-        tell(f"searching settings in runs of {bench.episodes:,} episodes")
-        search(replace(bench, seed=seed + 1), candidates, budget, tell)
+        bench = search(bench, candidates, until, tell)
     best = best_of_each_kind(candidates)
+    episodes = fit_length(bench, best, until(CONFIRMED))
+    bench = replace(bench, seed=seed + 2, episodes=episodes)
     names = " and ".join(candidate.name for candidate in best)
-    tell(f"fresh runs of {names or 'nothing'}, {budget.until(1.0).left:.0f} s left")
-    bench = lengthen(bench, best, budget.until(CONFIRMED))
-    confirm(replace(bench, seed=seed + 2), best, budget.until(CONFIRMED))
+    tell(f"fresh runs of {names or 'nothing'}, {bench.episodes:,} episodes each")
+    confirm(bench, best, until(CONFIRMED))
     outcome = QuickCheck(
         domain, features, np.array(play.returns), tuple(c for c in best if c.returns.size),
         bench.episodes, seed, minutes, threads, None if folder is None else Path(folder),
@@ -296,11 +296,11 @@ def start_study(seed: int) -> Any:
     return study
 
 
-def play_until(domain: Domain, budget: Budget, seed: int) -> RandomPlay:
+def play_until(domain: Domain, deadline: Deadline, seed: int) -> RandomPlay:
     """Act at random until the deadline; refuse an environment that is too slow for it."""
-    play, seconds = RandomPlay(), budget.left
+    play, seconds = RandomPlay(), deadline.left
     with suppress(OutOfTime):
-        play_at_random(domain, PLAY_EPISODES, seed, play, budget.check)
+        play_at_random(domain, PLAY_EPISODES, seed, play, deadline.check)
     if len(play.returns) < MIN_PLAYED:
         raise ValueError(
             f"quick_check: {MIN_PLAYED} episodes of random play take longer than "
@@ -315,7 +315,10 @@ def propose_features(domain: Domain, play: RandomPlay) -> Features:
     if domain.states is not None:
         several = domain.states > MAX_STATES and len(domain.counts) > 1
         return Categorical() if several else OneHot()
-    if _count_categories(domain, play) <= MAX_CATEGORIES:
+    known = play.integral and all(
+        is_bounded(low, high) and low % 1 == high % 1 == 0 for low, high in domain.bounds or ()
+    )
+    if known and sum(high - low + 1 for low, high in domain.bounds or ()) <= MAX_CATEGORIES:
         return Categorical()
     bounds = widen_bounds(domain, play)
     components = len(bounds)
@@ -331,53 +334,57 @@ def propose_features(domain: Domain, play: RandomPlay) -> Features:
     return features
 
 
-def _count_categories(domain: Domain, play: RandomPlay) -> float:
-    """Count the values of all components; infinite unless all are whole numbers."""
-    total = 0.0
-    for low, high in domain.bounds or ():
-        if not play.integral or not is_bounded(low, high) or low % 1 or high % 1:
-            return math.inf
-        total += high - low + 1
-    return total
+def choose_length(bench: Bench, agent: Agent, deadline: Deadline) -> int:
+    """Double the episodes of a run while there is time for enough batches of them."""
+    bench = replace(bench, episodes=FIRST_EPISODES)
+    bench.run(agent, deadline)  # loads compiled code and starts workers
+    while 2 * bench.episodes <= MAX_EPISODES:
+        seconds = bench.run(agent, deadline).seconds
+        rounds = ROUNDS if bench.episodes >= MIN_EPISODES else MIN_ROUNDS
+        if 2 * rounds * seconds > deadline.left:
+            break
+        bench = replace(bench, episodes=2 * bench.episodes)
+    return bench.episodes
 
 
-def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
-    """Double the episodes of a run while the search has time for enough batches of them."""
-    budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
-    with suppress(OutOfTime, EnvError):
-        bench.run(agent, budget)  # loads compiled code and starts workers
-        while 2 * bench.episodes <= MAX_EPISODES:
-            seconds = bench.run(agent, budget).seconds
-            rounds = ROUNDS if bench.episodes >= MIN_EPISODES else MIN_ROUNDS
-            if 2 * rounds * seconds > budget.left:
-                break
-            bench = replace(bench, episodes=2 * bench.episodes)
-    return bench
+def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) -> Bench:
+    """Run trials of the agents that are compiled; return the bench with the length of their runs.
 
-
-def search(
-    bench: Bench, candidates: Sequence[Candidate], budget: Budget, tell: Callable[[str], None]
-) -> None:
-    """Run trials of the agents that are compiled until the time for it is over."""
-    last_message = time.monotonic()
-    while any(not candidate.failed for candidate in candidates):
+    If the first planner is too slow for the runs so far, they get shorter and the search of the
+    other agents begins again.
+    """
+    measured: set[bool] = set()
+    while running := [candidate for candidate in candidates if not candidate.failed]:
         best = best_of_each_kind(candidates)
         tuned = len(best) == 2 and all(candidate.trials >= MIN_TRIALS for candidate in best)
-        deadline = budget.until(SEARCHED if tuned else LATEST)
+        deadline = until(SEARCHED if tuned else LATEST)
         if deadline.left <= 0.0:
-            return
-        ready = [candidate for candidate in candidates if candidate.is_ready]
-        if len(best) < 2 and all(candidate.trials >= 2 * MIN_TRIALS for candidate in ready):
-            time.sleep(0.1)  # leave the cores to the compiler
+            break
+        ready = [candidate for candidate in running if candidate.is_ready]
+        if not ready:
+            time.sleep(0.1)
             continue
-        compiling = len(ready) < len(candidates)  # which takes a core
-        threads = max(1, bench.threads - compiling)
-        with suppress(OutOfTime):
-            choose_candidate(ready).run_trial(replace(bench, threads=threads), deadline)
-        if time.monotonic() - last_message > PROGRESS_SECONDS:
-            last_message = time.monotonic()
-            count = sum(candidate.trials for candidate in candidates)
-            tell(f"{count} trials, {budget.until(1.0).left:.0f} s left")
+        candidate = choose_candidate(ready)
+        score, threads = candidate.score, max(1, bench.threads - (len(ready) < len(running)))
+        present = replace(bench, threads=threads)  # the compiler takes a core
+        try:
+            if candidate.plans not in measured:
+                episodes = choose_length(present, candidate.default, deadline)
+                if not measured or episodes < bench.episodes:
+                    bench = replace(bench, episodes=episodes)
+                    tell(f"searching settings in runs of {episodes:,} episodes")
+                    candidates[:] = [each.restart() for each in candidates]
+                measured.add(candidate.plans)
+            else:
+                candidate.run_trial(present, deadline)
+        except OutOfTime:
+            pass
+        except (EnvError, TooLargeError) as error:
+            candidate.failed = str(error)
+        if candidate.score > score:
+            left = f"{until(1.0).left:.0f} s left"
+            tell(f"{candidate.name}: {format_number(candidate.score)}, {candidate.best}; {left}")
+    return bench
 
 
 def choose_candidate(ready: Sequence[Candidate]) -> Candidate:
@@ -401,23 +408,26 @@ def best_of_each_kind(candidates: Sequence[Candidate]) -> list[Candidate]:
     return best
 
 
-def lengthen(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> Bench:
-    """Let fresh runs have as many episodes as a verdict needs, if there is time for it."""
-    trial = sum(each.seconds / each.trials for each in candidates)  # of one batch at least
+def fit_length(bench: Bench, candidates: Sequence[Candidate], deadline: Deadline) -> int:
+    """Return the length of fresh runs such that a verdict's runs take half of the time, or all.
+
+    They are as long as those of the search, or MIN_EPISODES, unless time is short.
+    """
+    cost = sum(each.seconds / each.episodes for each in candidates)  # of an episode of a batch
     batches = math.ceil(MIN_RUNS / bench.batch)
-    fits = batches * trial * MIN_EPISODES / bench.episodes < budget.left
-    return replace(bench, episodes=max(bench.episodes, MIN_EPISODES)) if fits else bench
+    fits = int(max(deadline.left, 0.0) / (batches * cost)) if cost else bench.episodes
+    longest = max(bench.episodes, MIN_EPISODES)
+    return max(FIRST_EPISODES, min(longest, max(fits // 2, min(fits, MIN_EPISODES))))
 
 
-def confirm(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> None:
+def confirm(bench: Bench, candidates: Sequence[Candidate], deadline: Deadline) -> None:
     """Run the best settings on fresh seeds, the same for both, until the deadline."""
     with suppress(OutOfTime, EnvError):
-        for first in range(0, MAX_RUNS, bench.batch):
+        for first in itertools.count(0, bench.batch) if candidates else ():
             for candidate in candidates:
-                result = bench.run(candidate.agent, budget, first)
+                result = bench.run(candidate.agent, deadline, first)
                 earlier = [candidate.returns] if candidate.returns.size else []
                 candidate.returns = np.concatenate([*earlier, result.returns])
-                candidate.evicted += int(result.evicted.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,10 +464,10 @@ class QuickCheck:
     def as_data(self) -> dict[str, object]:
         """Return the documented shape of ``expectant try --json``."""
         rows = []
-        for agent in self.agents:
-            bounds = (x if math.isfinite(x) else None for x in agent.estimate)
+        for each in self.agents:
+            bounds = (x if math.isfinite(x) else None for x in each.estimate)
             numbers = dict(zip(("mean", "low", "high"), bounds, strict=True))
-            rows.append({"agent": agent.name, "settings": agent.settings, **numbers})
+            rows.append({"agent": each.name, "settings": each.agent.to_dict(), **numbers})
         return {
             "environment": self.environment,
             "random": float(self.random.mean()),
@@ -467,12 +477,8 @@ class QuickCheck:
 
     def findings(self) -> list[str]:
         """Return the verdicts and the failures, a sentence each."""
-        full = [agent.name for agent in self.agents if agent.evicted]
-        return [
-            *self._verdicts(),
-            *(f"{name} failed: {error}." for name, error in self.failed.items()),
-            *(f"{name}: its sparse model was full; raise capacity." for name in full),
-        ]
+        failures = [f"{name} failed: {error}." for name, error in self.failed.items()]
+        return [*self._verdicts(), *failures]
 
     def _verdicts(self) -> list[str]:
         if self.best is None or len(self.agents) < 2:
@@ -487,16 +493,15 @@ class QuickCheck:
                 f"No verdict: {extent} are too few, it takes {MIN_RUNS} of {MIN_EPISODES}; "
                 f"about {math.ceil(self.minutes * (share - 1.0))} more minutes would do."
             ]
-        mean, low, high = self.best.estimate
         random = float(self.random.mean())
         difference = paired_difference(planner.means[:runs], other.means[:runs])
         pays = "yes" if difference.low > 0.0 else "no" if difference.high < 0.0 else "unclear"
+        learns = "learns" if self.best.estimate[1] > random else "is not shown to learn"
         return [
-            f"{self.best.name} {'learns' if low > random else 'is not shown to learn'}: "
-            f"{_format_interval(mean, low, high)} an episode in {extent}; random play earns "
-            f"{_format_number(random)}.",
+            f"{self.best.name} {learns}: {_estimate_text(self.best.estimate)} an episode in "
+            f"{extent}; random play earns {format_number(random)}.",
             f"Does planning pay here: {pays}; {planner.name} minus {other.name}, tuned in "
-            f"{planner.trials} and {other.trials} trials: {_format_interval(*difference[:3])} an "
+            f"{planner.trials} and {other.trials} trials: {_estimate_text(difference[:3])} an "
             f"episode in {runs} paired runs.",
         ]
 
@@ -529,15 +534,10 @@ class QuickCheck:
     def rows(self) -> list[list[str]]:
         """Return the table of the confirmed agents, with the columns of HEADS."""
         return [
-            [
-                agent.name,
-                _format_interval(*agent.estimate),
-                str(len(agent.returns)),
-                str(agent.trials),
-                ", ".join(f"{name} {_format_setting(x)}" for name, x in agent.settings.items()),
-            ]
-            for agent in self.agents
-        ]
+            [each.name, _estimate_text(each.estimate), str(len(each.returns)), str(each.trials),
+             repr(each.agent)]
+            for each in self.agents
+        ]  # fmt: skip
 
     def write(self, folder: Path) -> None:
         """Write ``report.html``, and ``config.toml`` where the environment can be written down."""
@@ -545,7 +545,15 @@ class QuickCheck:
         from expectant.report import write_page as write
 
         mark_folder(folder, TRY)
-        notes, config, panel = self.findings(), self.config_text(), self._panel()
+        width = max(1, self.episodes // 40)
+        end = self.episodes // width * width
+        panel = Panel(
+            figure="1", panel="", interpretation="", bin=width, switch_every=None, optimum=math.nan,
+            curves={a.agent.kind: learning_curve(a.returns[:, :end], width) for a in self.agents},
+            labels={each.agent.kind: each.name for each in self.agents},
+            levels=(Level(0.0, float(end), float(np.mean(self.random)), "random play"),),
+        )  # fmt: skip
+        notes, config = self.findings(), self.config_text()
         if config is not None:
             write_text(folder / "config.toml", config)
             notes.append(f"To go on: expectant run {quote(str(folder / 'config.toml'))}")
@@ -558,22 +566,7 @@ class QuickCheck:
         ]
         write(folder / "report.html", sections, palette_of([panel]))
 
-    def _panel(self) -> Panel:
-        """Return the learning curves, with random play as a line."""
-        width = max(1, self.episodes // POINTS)
-        end = self.episodes // width * width
-        curves = {a.agent.kind: learning_curve(a.returns[:, :end], width) for a in self.agents}
-        return Panel(
-            figure="1", panel="", interpretation="", bin=width, switch_every=None,
-            optimum=math.nan, curves=curves, labels={a.agent.kind: a.name for a in self.agents},
-            levels=(Level(0.0, float(end), float(np.mean(self.random)), "random play"),),
-        )  # fmt: skip
-
     def __repr__(self) -> str:
-        best = f"best {self.best.name}" if self.best else "nothing confirmed"
-        return f"QuickCheck({self.environment}: {best}; print it for more)"
-
-    def __str__(self) -> str:
         lines = [f"{self.environment}, {describe_features(self.features)}"]
         if self.agents:
             lines.append(text_table(HEADS, self.rows(), left=(0, 1, 4)))
@@ -594,16 +587,6 @@ def describe_features(features: Features) -> str:
     return type(features).__name__
 
 
-def _format_setting(value: Any) -> str:
-    """Format a setting; of a step size its kind and its initial value."""
-    if isinstance(value, dict):
-        return " from ".join(map(_format_setting, list(value.values())[:2]))
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _format_number(number: float) -> str:
-    return f"{number:.4g}".replace("-", "−", 1)
-
-
-def _format_interval(mean: float, low: float, high: float) -> str:
-    return f"{_format_number(mean)} ({_format_number(low)} to {_format_number(high)})"
+def _estimate_text(estimate: Sequence[float]) -> str:
+    mean, low, high = estimate
+    return f"{format_number(mean)} ({format_interval(low, high)})"

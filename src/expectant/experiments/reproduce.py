@@ -138,9 +138,9 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
 def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
     """Write figures and report of a results folder again; ``trust`` imports its modules."""
     if require_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
-        from expectant.experiments.sweep_report import draw_sweep, report_sweep
+        from expectant.experiments.sweep_report import report_sweep
 
-        return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]
+        return report_sweep(folder, trust=trust)
     config, panels = read_stored(folder, trust)
     verdicts = judge_claims(config.study.claims, panels, config.study.sizes)
     return write_report(config, folder, panels, verdicts)
@@ -157,16 +157,6 @@ def write_experiment(experiment: Experiment, outcome: Outcome) -> list[Panel]:
     write_curves(folder / CURVES, panels, outcome.work.trials, facts)
     write_report(_one_figure(experiment, folder), folder, panels, [])
     return panels
-
-
-def write_sweep(folder: Path) -> Path | None:
-    """Write the report of a sweep, if any trial is finished."""
-    from expectant.experiments.sweep_report import report_sweep
-    from expectant.experiments.sweep_results import read_folder
-
-    if not any(len(group.rows) for group in read_folder(folder, trust=True).groups):
-        return None
-    return report_sweep(folder, trust=True)
 
 
 def _one_figure(experiment: Experiment, folder: Path) -> StudyConfig:

@@ -1,43 +1,49 @@
-"""Sweeps: many trials into one folder, resumed by default, on threads or on a cluster."""
+"""Sweeps: many trials into one folder, resumed by default, on threads or on a cluster.
+
+A search runs only those trials of a sweep that Optuna asks for, separately for every agent in every
+domain. It asks for groups of a fixed size with a seeded sampler, so the same command asks for the
+same trials; those in the store cost nothing, which is how an interrupted search resumes.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from expectant.analysis.panel import Panel
 from expectant.core.config import Config, needs_trust
 from expectant.core.errors import describe_error, require_extra
 from expectant.core.files import write_text
 from expectant.core.interfaces import Agent, Domain, Features
+from expectant.core.rng import to_32_bits
 from expectant.engine.progress import say
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.curves import group_panels
 from expectant.experiments.engines import Kernels, make_engine
-from expectant.experiments.grid import dotted
-from expectant.experiments.runner import (
-    Trouble,
-    Work,
-    trial_table,
-    troubles_in,
-    write_trials,
-)
-from expectant.experiments.search import SEARCH, search
+from expectant.experiments.grid import Axis, PanelConfig, combine_rows, dotted, value_text
+from expectant.experiments.runner import Trouble, Work, trial_table, troubles_in, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder, versions
-from expectant.experiments.toml_tables import config_hash, parse_toml, read_text, to_toml
+from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
 from expectant.experiments.trials import WHOLE, Shard, Trial
 
 if TYPE_CHECKING:
     import pyarrow
 
     from expectant.experiments.best import Best
+
+SEARCH = "search.json"
+ASKED_AT_ONCE = 4  # whatever the engine
+DIGITS = 4  # of a number drawn from a range, so that ids stay readable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,7 +153,7 @@ class Sweep:
         return isinstance(other, Sweep) and self.data() == other.data()
 
     def __hash__(self) -> int:
-        return hash(config_hash(self.data()))
+        return hash(self.to_toml())
 
 
 def _to_plain(value: Any) -> Any:
@@ -158,7 +164,7 @@ def _to_plain(value: Any) -> Any:
         return {key: _to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_to_plain(item) for item in value]
-    if hasattr(value, "item") and not isinstance(value, str):  # a NumPy number
+    if isinstance(value, np.generic):
         return value.item()
     return "none" if value is None else value
 
@@ -192,13 +198,9 @@ class Outcome:
         return {trial: describe_error(error) for trial, error in self.work.failed.items()}
 
     @property
-    def needs_trust(self) -> bool:
-        """True if components are the user's own, so that other commands need ``--trust``."""
-        parts = ((trial.domain, trial.features, trial.agent) for trial in self.work.trials)
-        return any(needs_trust(part.to_dict()) for part in chain.from_iterable(parts))
-
-    def __repr__(self) -> str:
-        return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
+    def troubles(self) -> list[Trouble]:
+        """The trials in which runs diverged or models hit their capacity."""
+        return troubles_in(self.table())
 
     def table(self) -> pyarrow.Table:
         """Return one row per trial: settings and results, as an Arrow table."""
@@ -215,11 +217,6 @@ class Outcome:
         from expectant.experiments.best import best
 
         return best(self.folder, trust=True, **options)
-
-    @property
-    def troubles(self) -> list[Trouble]:
-        """The trials in which runs diverged or models hit their capacity."""
-        return troubles_in(self.table())
 
     def as_data(self) -> dict[str, object]:
         """Return counts, times, failures and other problems."""
@@ -238,26 +235,29 @@ class Outcome:
         }
         return {**data, "search": self.search} if self.search else data
 
+    def __repr__(self) -> str:
+        return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
+
     def text(self) -> str:
         """Summarise the outcome in a few lines."""
         work = self.work
-        lines = [
-            f"{len(work.trials):,} trials: {work.computed:,} batches computed, "
-            f"{work.found:,} were there, {len(work.failed):,} trials failed"
-        ]
-        if work.runs:
-            rate = work.runs / max(work.seconds - work.compiling, 1e-9)
-            lines.append(
-                f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading; "
-                f"{rate:.3g} runs/s"
-            )
-        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.needs_trust
-        lines.append(f"results: {self.folder}; the best settings: {choose}")
+        trust = any(
+            needs_trust(part.to_dict())
+            for trial in work.trials
+            for part in (trial.domain, trial.features, trial.agent)
+        )
+        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * trust
         best: dict[tuple[str, str], str] = {}
         for entry in self.search:
             if entry["value"] is not None:
                 line = f"best: {entry['trial']}: {entry['value']:.3f}"
                 best.setdefault((entry["panel"], entry["agent"]), line)
+        lines = [
+            f"{len(work.trials):,} trials: {work.computed:,} batches computed, "
+            f"{work.found:,} were there, {len(work.failed):,} trials failed",
+            f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading",
+            f"results: {self.folder}; the best settings: {choose}",
+        ]
         return "\n".join([*lines, *best.values()])
 
 
@@ -317,6 +317,108 @@ def _report_other_versions(work: Work) -> None:
             f"{', '.join(changed) or 'other code of a package'}; they are not used without "
             "--accept-versions"
         )
+
+
+# ---------------------------------------------------------------------------------------- searches
+
+
+def search(
+    experiment: Experiment, trial_count: int, work: Work, compute: Callable[[], None]
+) -> list[dict[str, Any]]:
+    """Try so many settings of every agent; list them as entries, the best of each agent first.
+
+    Trials are added to ``work``; ``compute`` runs those that are missing.
+    """
+    entries = [
+        entry
+        for panel in experiment.panels
+        for agent in panel.agents
+        for entry in _search_agent(experiment, panel, agent, trial_count, work, compute)
+    ]
+
+    def rank(entry: Mapping[str, Any]) -> tuple[str, str, float]:
+        value = entry["value"]
+        loss = math.inf if value is None else value if experiment.of_errors else -value
+        return entry["panel"], entry["agent"], loss
+
+    return sorted(entries, key=rank)
+
+
+def _search_agent(
+    experiment: Experiment,
+    panel: PanelConfig,
+    agent: str,
+    trial_count: int,
+    work: Work,
+    compute: Callable[[], None],
+) -> Iterator[dict[str, Any]]:
+    """Search the settings of one agent, in every domain; those asked for again are listed once."""
+    from optuna.trial import TrialState
+
+    axes = panel.axes_for(agent)
+    of_domain = [axis for axis in axes if any(path[0] == "domain" for path in axis.paths)]
+    searched = [axis for axis in axes if axis not in of_domain]
+    for rows in itertools.product(*(axis.rows for axis in of_domain)):
+        study = create_study(experiment.seed, minimize=experiment.of_errors)
+        entries: dict[str, dict[str, Any]] = {}
+        for start in range(0, trial_count if searched else 1, ASKED_AT_ONCE):
+            asked = [study.ask() for _ in range(min(ASKED_AT_ONCE, trial_count - start))]
+            domain = combine_rows(of_domain, rows)
+            settings = [{**domain, **_suggest(each, searched)} for each in asked]
+            trials = [experiment.trial(panel, agent, chosen) for chosen in settings]
+            new = {trial.id: trial for trial in trials if trial.id not in entries}
+            work.add(list(new.values()))
+            compute()
+            scores = _scores(work, experiment.of_errors)
+            for optuna_trial, trial in zip(asked, trials, strict=True):
+                score = scores[trial.id]
+                study.tell(optuna_trial, score, None if score is not None else TrialState.FAIL)
+                value = None if score is None or math.isinf(score) else score
+                entries[trial.id] = {
+                    "panel": trial.panel, "agent": agent, "trial": trial.id, "value": value,
+                }  # fmt: skip
+        yield from entries.values()
+
+
+def _suggest(optuna_trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
+    """Return the settings that Optuna suggests."""
+    settings: dict[tuple[str, ...], Any] = {}
+    for axis in axes:
+        if axis.range is None:
+            rows = {" ".join(map(value_text, row)): row for row in axis.rows}
+            row = rows[optuna_trial.suggest_categorical(axis.where, list(rows))]
+            settings.update(zip(axis.paths, row, strict=True))
+            continue
+        low, high, log = axis.range.low, axis.range.high, axis.range.log
+        if axis.range.whole:
+            value: float = optuna_trial.suggest_int(axis.where, low, high, log=log)
+        else:
+            drawn = optuna_trial.suggest_float(axis.where, float(low), float(high), log=log)
+            value = min(max(float(f"{drawn:.{DIGITS}g}"), float(low)), float(high))
+        settings[axis.paths[0]] = value
+    return settings
+
+
+def _scores(work: Work, of_errors: bool) -> dict[str, float | None]:
+    """Return the mean over runs of every trial, the worst possible one if a run diverged."""
+    worst = math.inf if of_errors else -math.inf
+    scores: dict[str, float | None] = {}
+    for trial, runs in zip(work.trials, work.finished_runs(), strict=True):
+        mean = float(np.mean([run.mean for run in runs])) if runs else math.nan
+        scores[trial.id] = worst if math.isnan(mean) else mean
+    return {**scores, **dict.fromkeys(work.failed)}
+
+
+def create_study(seed: int, *, minimize: bool = False, pruner: Any = None) -> Any:
+    """Create an Optuna study with a seeded sampler."""
+    require_extra("a search", "optuna")
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=to_32_bits(seed))
+    return optuna.create_study(
+        direction="minimize" if minimize else "maximize", sampler=sampler, pruner=pruner
+    )
 
 
 # ------------------------------------------------------------------------------------ config files

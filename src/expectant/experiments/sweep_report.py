@@ -1,219 +1,210 @@
-"""Figures and report of a sweep."""
+"""Figures and page of a sweep: best settings, curves, sensitivity, all trials."""
 
 from __future__ import annotations
 
-import json
-from itertools import combinations
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
-from expectant.analysis.selection import (
-    Response,
-    best_grid,
-    best_index,
-    envelope_range,
-    responses,
-    trial_intervals,
-    trial_means,
-)
-from expectant.core.files import read_whole
-from expectant.experiments.best import (
-    BEST,
-    COMPARED,
-    DIFFERENCE_HEADS,
-    STAGES,
-    Best,
-    difference_row,
-    select_best,
-)
-from expectant.experiments.metrics import METRICS, Metric
+from expectant.analysis.selection import best_by_value, best_index, trial_intervals, trial_means
+from expectant.core.rules import is_number
+from expectant.experiments.best import Best, select_best
+from expectant.experiments.metrics import METRICS
 from expectant.experiments.runner import troubles_in, troubles_section, version_rows
-from expectant.experiments.search import SEARCH
 from expectant.experiments.store import folder_note, rerun_command
-from expectant.experiments.sweep_results import (
-    CHOSEN,
-    Group,
-    SweepFolder,
-    compute_metric,
-    metric_of_row,
-    read_folder,
-)
+from expectant.experiments.sweep import SEARCH
+from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.report import Environment, Header, Parameters, Section, Table, draw_chart, write_page
-from expectant.report.formatting import slug
+from expectant.report.chart import Chart, Curve, Plot, columns_for, value_range
+from expectant.report.formatting import format_number, parameter_name, slug
 from expectant.report.palette import Palette
-from expectant.report.sweep_sections import (
-    HeatMap,
-    Sensitivity,
-    SweepGroup,
-    SweepSection,
-    sensitivity_chart,
-)
 
 REPORT = "report.html"
 BUDGET = 24e6  # bytes of all curves in the report
 MOST_POINTS, FEWEST_POINTS = 400, 8
 POINT_BYTES = 16  # mean, low and high, four bytes each, in base64
-MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every trial
 
 
-# -------------------------------------------------------------------------------------- figures
+def report_sweep(path: Path, *, trust: bool = False) -> list[Path]:
+    """Write figures and page of a folder, by the mean over all bins."""
+    folder = read_folder(path, trust=trust)
+    return write_report(select_best(folder, METRICS["mean"], folder.values))
 
 
-def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
-    """Draw the figures of a sweep's folder, by the mean over all bins."""
-    folder, metric = read_folder(path, trust=trust), METRICS["mean"]
-    return draw_sensitivities(select_best(folder, metric, compute_metric(folder, metric)), path)
+def write_report(best: Best) -> list[Path]:
+    """Write figures and page of a selection into its folder; nothing if no trial is finished."""
+    folder, experiment = best.folder, best.folder.experiment
+    if not any(len(group.rows) for group in folder.groups):
+        return []
+    section = SweepSection(best, *summarise_curves(folder))
+    length = f"{experiment.episodes or experiment.steps:,}"
+    counted = "episodes" if experiment.episodes else "steps"
+    trials = f"{len(folder.columns['trial']):,} trials of {experiment.runs} runs"
+    command = "" if (folder.path / SEARCH).exists() else rerun_command("run", folder.path)
+    sections: list[Section] = [
+        Header(experiment.title, f"{trials}, {length} {counted} each", experiment.notes),
+        *(Table(*table) for table in best.tables()),
+        section,
+        troubles_section(troubles_in(folder.table)),
+        Parameters([], (), command, folder_note(folder.path) if command else ""),
+        Environment([*version_rows(folder.path), ("seed", experiment.seed)]),
+    ]
+    figures = draw_sensitivities(best, section.palette)
+    return [*figures, write_page(folder.path / REPORT, sections, section.palette)]
 
 
-def draw_sensitivities(best: Best, target: Path) -> list[Path]:
+def draw_sensitivities(best: Best, palette: Palette) -> list[Path]:
     """Draw the sensitivity curves of every problem in which something was varied."""
     paths: list[Path] = []
     folder, title = best.folder, best.folder.experiment.title
-    palette = Palette({group.agent: group.label for group in folder.groups})
-    for number, problem in enumerate(dict.fromkeys(g.problem for g in folder.groups), start=1):
-        groups = [g for g in folder.groups if g.problem == problem and len(g.rows)]
-        heading = f"{title}\n{problem}" if problem else title
-        stem = f"-{f'{number}-{slug(problem)}'[:60]}" if problem else ""
-        lines = [
-            line
-            for group in groups
-            for line in sensitivity_lines(group, best.values, best.less_is_better)
-        ]
-        if lines:
-            label = f"{folder.quantity}, {best.metric.name}"
-            chart = sensitivity_chart(lines, label)
-            paths += draw_chart(chart, heading, target / f"sensitivity{stem}", palette)
+    label = f"{folder.quantity}, {best.metric.name}"
+    for number, (problem, groups) in enumerate(group_by_problem(folder).items(), start=1):
+        chart = sensitivity_chart(groups, best.values, label, best.less_is_better)
+        if chart.plots:
+            heading = f"{title}\n{problem}" if problem else title
+            stem = f"-{f'{number}-{slug(problem)}'[:60]}" if problem else ""
+            paths += draw_chart(chart, heading, folder.path / f"sensitivity{stem}", palette)
     return paths
 
 
-def sensitivity_lines(group: Group, values: np.ndarray, less: bool = False) -> list[Sensitivity]:
-    """Return the sensitivity curve of every parameter of a group, by all runs."""
-    runs = values[group.rows]
-    means = trial_means(runs)
-    lines = []
-    for name, points in _all_responses(group, -means if less else means).items():
-        trials = [point.envelope for point in points]
-        envelope = np.column_stack([means[trials], trial_intervals(runs[trials])])
-        tried = [point.value for point in points]
-        lines.append(Sensitivity(group.agent, name, tried, envelope, less))
-    return lines
+def group_by_problem(folder: SweepFolder) -> dict[str, list[Group]]:
+    """Return the agents of every domain."""
+    problems: dict[str, list[Group]] = {}
+    for group in folder.groups:
+        problems.setdefault(group.problem, []).append(group)
+    return problems
 
 
-def _all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
-    """Return the response to every value of every parameter; more is better."""
-    if not len(means):
-        return {}
-    best = best_index(means)
-    return {name: responses(group.settings, means, name, best) for name in group.settings}
+def sensitivity_chart(
+    groups: Sequence[Group], values: np.ndarray, metric: str, less: bool = False
+) -> Chart:
+    """Return a plot for every setting: mean and interval with the other settings at their best.
+
+    ``values`` (trials, runs) are the metric of all runs. The axis covers the best of each line.
+    """
+    by_setting: dict[str, list[tuple[str, list[Any], np.ndarray]]] = {}
+    best: list[float] = []
+    for group in groups:
+        runs = values[group.rows]
+        means = trial_means(runs)
+        for name, column in group.settings.items() if np.isfinite(means).any() else ():
+            pairs = best_by_value(column, -means if less else means)
+            tried, trials = map(list, zip(*pairs, strict=True))
+            envelope = np.column_stack([means[trials], trial_intervals(runs[trials])])
+            by_setting.setdefault(name, []).append((group.agent, tried, envelope))
+            top = envelope[best_index(-envelope[:, 0] if less else envelope[:, 0])]
+            best += top[np.isfinite(top)].tolist()
+    plots = []
+    for setting, lines in by_setting.items():
+        listed = list(dict.fromkeys(value for _, tried, _ in lines for value in tried))
+        scale = axis_scale(listed)
+        curves = []
+        for agent, tried, envelope in lines:
+            x = np.array(tried if scale else [listed.index(value) for value in tried], float)
+            mean, low, high = envelope.T
+            curves.append(Curve(agent, mean, low, high, runs=0, diverged=0, x=x))
+        ticks = [] if scale else [format_number(value) for value in listed]
+        name = parameter_name(setting)
+        plots.append(
+            Plot("", curves[0].x, 0.0, curves, x_name=name, scale=scale or "linear", ticks=ticks)  # type: ignore[arg-type]
+        )
+    return Chart(plots, columns_for(len(plots)), "", metric, always=best)
 
 
-def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
-    """Return the maps of every two parameters, the most important first, without huge ones."""
-    means = trial_means(values[group.rows])
-    worth = -means if less else means
-    matters = {
-        name: envelope_range(worth, points) for name, points in _all_responses(group, worth).items()
-    }
-    counts = {name: len(set(column)) for name, column in group.settings.items()}
-    ranked = sorted(matters, key=lambda name: -matters[name])
-    first = [name for name in group.settings if name in ranked[:2]]
-    maps = []
-    for pair in sorted(combinations(matters, 2), key=lambda pair: list(pair) != first):
-        if counts[pair[0]] * counts[pair[1]] > MOST_FIELDS:
-            continue
-        grid = best_grid(group.settings, worth, *pair)
-        tried = grid.best >= 0
-        shown = np.where(tried, means[grid.best], np.nan)
-        rows = np.where(tried, group.rows[grid.best], -1)
-        maps.append(HeatMap(*pair, grid.first, grid.second, shown, rows, less))
-    return maps
+def axis_scale(values: Sequence[Any]) -> str:
+    """Return the scale of a parameter's axis: "log", "linear", or none without numbers."""
+    if not all(map(is_number, values)):
+        return ""
+    return "log" if min(values) > 0 and max(values) >= 10 * min(values) else "linear"
 
 
-# --------------------------------------------------------------------------------------- report
+# -------------------------------------------------------------------------------------------- page
 
 
-def report_sweep(path: Path, *, trust: bool = False) -> Path:
-    """Write the report of a folder, by the metric of a best.json that belongs to its runs."""
-    folder = read_folder(path, trust=trust)
-    experiment = folder.experiment
-    sweep, differences = sweep_section(folder)
-    length = f"{experiment.episodes or experiment.steps:,}"
-    counted = "episodes" if experiment.episodes else "steps"
-    subtitle = f"{len(sweep.ids):,} trials of {experiment.runs} runs, {length} {counted} each"
-    command = [] if (path / SEARCH).exists() else [rerun_command("run", path)]
-    sections: list[Section] = [
-        Header(experiment.title, subtitle, experiment.notes),
-        Table(COMPARED, DIFFERENCE_HEADS, [difference_row(each) for each in differences]),
-        sweep,
-        troubles_section(troubles_in(folder.table)),
-        *(Parameters([], (), each, folder_note(path)) for each in command),
-        Environment([*version_rows(folder.path), ("seed", experiment.seed)]),
-    ]
-    return write_page(path / REPORT, sections, sweep.palette)
+@dataclass(frozen=True, eq=False)
+class SweepSection(Section):
+    """All trials of a sweep, compared by one metric.
+
+    ``curves`` (trials, 3, points) have mean, low and high at the ``positions`` (points,), NaN from
+    where a run diverged.
+    """
+
+    plots: ClassVar[bool] = True
+    best: Best
+    curves: np.ndarray
+    positions: np.ndarray
+
+    @property
+    def palette(self) -> Palette:
+        return Palette({group.agent: group.label for group in self.best.folder.groups})
+
+    @property
+    def problems(self) -> list[str]:
+        return list(group_by_problem(self.best.folder))
+
+    @cached_property
+    def charts(self) -> list[Chart]:
+        """The sensitivity in every domain."""
+        best = self.best
+        return [
+            sensitivity_chart(groups, best.values, best.title, best.less_is_better)
+            for groups in group_by_problem(best.folder).values()
+        ]
+
+    @property
+    def has_lines(self) -> bool:
+        return any(chart.plots for chart in self.charts)
+
+    def data(self, anchor: str) -> dict[str, Any]:
+        best, folder = self.best, self.best.folder
+        columns, groups = folder.columns, folder.groups
+        varied = {name for group in groups for name in group.settings}
+        shown = [name for name in columns if name.startswith("domain.") or name in varied]
+        group_of = np.zeros(len(columns["trial"]), int)
+        for position, group in enumerate(groups):
+            group_of[group.rows] = group_of[group.unfinished] = position
+        rows = [choice.best for choice in best.choices if choice.best is not None]
+        drawn: dict[str, list[np.ndarray]] = {}
+        for row in rows:
+            drawn.setdefault(groups[group_of[row]].agent, []).append(self.curves[row])
+        covered = value_range({agent: np.concatenate(curves) for agent, curves in drawn.items()})
+        experiment = folder.experiment
+        counted = "step" if experiment.steps else "episode"
+        per_unit = f" per {counted}" if not (experiment.record or experiment.curve) else ""
+        return {
+            "ids": columns["trial"],
+            "columns": [
+                {"name": name, "values": columns[name]} for name in (*shown, "runs", "diverged")
+            ],
+            "groups": [{"key": group.agent, "problem": group.problem} for group in groups],
+            "groupOf": group_of,
+            "scores": pack(
+                np.column_stack([trial_means(best.values), trial_intervals(best.values)])
+            ),
+            "curves": pack(self.curves),
+            "positions": self.positions,
+            "range": [covered.low, covered.high],
+            "best": rows,
+            "xName": counted,
+            "yName": folder.quantity + per_unit,
+            "metric": best.title,
+            "lines": [chart.data("") for chart in self.charts],
+        }
 
 
-def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any]]]:
-    """Return the section of all trials, and the differences between agents."""
-    experiment, columns = folder.experiment, folder.columns
-    stored = _stored_choices(folder)
-    metric = METRICS[stored["metric"] if stored else "mean"]
-    curves, positions, values = summarise_curves(folder, metric)
-    best = select_best(folder, metric, folder.values if metric.name == "mean" else values)
-    data, less = stored or best.as_data(), best.less_is_better
-    stages = dict.fromkeys(each["stage"] for each in data["choices"] if each["best"] is not None)
-    varied = {name for group in folder.groups for name in group.settings}
-    shown = [
-        n for n in columns if n.startswith("domain.") or (n.startswith(CHOSEN) and n in varied)
-    ]
-    group_of = np.zeros(len(columns["trial"]), int)
-    for position, group in enumerate(folder.groups):
-        group_of[group.rows] = position
-        group_of[group.unfinished] = position
-    counted = "step" if experiment.steps else "episode"
-    binned = experiment.record is None and not experiment.curve
-    section = SweepSection(
-        metric=best.title,
-        choices=data["choices"],
-        notes=[STAGES[stage] for stage in stages],
-        rules=data["rules"],
-        ids=columns["trial"],
-        columns={name: columns[name] for name in (*shown, "runs", "diverged")},
-        groups=[
-            SweepGroup(
-                group.agent, group.label, group.problem,
-                sensitivity_lines(group, best.values, less), heat_maps(group, best.values, less),
-            )
-            for group in folder.groups
-        ],
-        group_of=group_of.tolist(),
-        scores=np.column_stack([trial_means(best.values), trial_intervals(best.values)]),
-        curves=curves,
-        positions=positions,
-        x_name=counted,
-        y_name=f"{folder.quantity} per {counted}" if binned else folder.quantity,
-    )  # fmt: skip
-    return section, data["differences"]
+def pack(values: np.ndarray) -> str:
+    """Encode an array as base64 of little-endian 32-bit floats, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()
 
 
-def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
-    """Read best.json if it belongs to these runs."""
-    try:
-        stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
-        if (stored["config"], stored["trials"]) != (folder.config_hash, folder.trials_hash):
-            return None
-        return stored if stored["metric"] in METRICS and "differences" in stored else None
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return None
-
-
-def summarise_curves(
-    folder: SweepFolder, metric: Metric
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read all curves once: (trials, 3, points) with mean, low and high, the positions (points,),
-    and the metric of all runs (trials, runs)."""
+def summarise_curves(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean, low and high of all curves, (trials, 3, points), and positions (points,)."""
     trials = folder.table.num_rows
     rows = [group.rows[0] for group in folder.groups if len(group.rows)]
     axes = [folder.panel(row, folder.curves(row)).x for row in rows]
@@ -222,18 +213,13 @@ def summarise_curves(
     points = min(bins.size, MOST_POINTS, max(FEWEST_POINTS, allowed))
     starts = np.arange(points) * bins.size // points
     sizes = np.diff(np.append(starts, bins.size))
-    curves = np.full((trials, 3, points), np.nan, np.float32)
-    values = np.full((trials, folder.experiment.runs), np.nan)
-    for row, trial_curves in folder.all_curves():
-        values[row] = metric_of_row(folder, metric, row, trial_curves)
-        trial_bins, common = folder.panel(row, trial_curves).x, trial_curves
-        if not np.array_equal(
-            trial_bins, bins
-        ):  # probes where phases begin, which settings can move
-            nearest = np.maximum(np.searchsorted(trial_bins, bins, side="right") - 1, 0)
-            common = trial_curves[:, nearest]
-        curves[row] = mean_band(np.add.reduceat(common, starts, axis=1) / sizes)
-    return curves, np.add.reduceat(bins, starts) / sizes, values
+    summary = np.full((trials, 3, points), np.nan, np.float32)
+    for row, curves in folder.all_curves():
+        own, places = folder.panel(row, curves).x, np.arange(bins.size)
+        if not np.array_equal(own, bins):  # probes where phases begin, which settings can move
+            places = np.maximum(np.searchsorted(own, bins, side="right") - 1, 0)
+        summary[row] = mean_band(np.add.reduceat(curves[:, places], starts, axis=1) / sizes)
+    return summary, np.add.reduceat(bins, starts) / sizes
 
 
 def mean_band(runs: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,10 +21,9 @@ from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
 from expectant.experiments.runner import Work, is_of_config, read_trials, trial_table
 from expectant.experiments.store import CONFIG, RUN, SWEEP, TRIALS, Span, Store, require_kind
-from expectant.experiments.toml_tables import config_hash, parse_toml, read_text
+from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trials import Trial
 
-CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
 READERS = 4
 
 
@@ -76,7 +75,31 @@ class SweepFolder:
     @cached_property
     def groups(self) -> list[Group]:
         """Every agent in every domain, in the order of the table."""
-        return list(_group_trials(self))
+        columns, members = self.columns, dict[tuple[str, str], list[int]]()
+        for row, names in enumerate(zip(columns["base_panel"], columns["base_agent"], strict=True)):
+            members.setdefault(names, []).append(row)
+        problems: dict[tuple[str, str, str], list[int]] = {}
+        for (panel, agent), rows in members.items():
+            around = self._varied("domain.", rows)
+            for row in rows:
+                varied = [f"{name}={value_text(columns[name][row])}" for name in around]
+                problem = " ".join(filter(None, [panel, *varied]))
+                problems.setdefault((panel, agent, problem), []).append(row)
+        return [self._make_group(*names, rows) for names, rows in problems.items()]
+
+    def _make_group(self, panel: str, agent: str, problem: str, tried: list[int]) -> Group:
+        tables = next(each.agents for each in self.experiment.panels if each.name == panel)
+        finished = [row for row in tried if self.columns["runs"][row] == self.experiment.runs]
+        names = [*self._varied("features.", tried), *self._varied("agent.", tried)]
+        settings = {name: [self.columns[name][row] for row in finished] for name in names}
+        unfinished = np.setdiff1d(tried, finished)
+        label = str(tables[agent].get("label", agent))
+        return Group(agent, label, problem, np.array(finished, int), settings, unfinished)
+
+    def _varied(self, prefix: str, rows: list[int]) -> list[str]:
+        """Return the settings that differ among rows."""
+        columns = {name: c for name, c in self.columns.items() if name.startswith(prefix)}
+        return [n for n, c in columns.items() if len({value_text(c[row]) for row in rows}) > 1]
 
     @property
     def quantity(self) -> str:
@@ -104,7 +127,7 @@ class SweepFolder:
 
     def trial(self, row: int, runs: int) -> Trial:
         """Build the trial of a row, with ``runs`` runs, from the facts of its first batch."""
-        columns, describe = self.columns, ComponentBuilder()
+        columns, build = self.columns, ComponentBuilder()
         name = columns["hash"][row]
         spans = self.index.get(name)
         batch = self.store.load(name, spans[0]) if spans else None
@@ -112,15 +135,12 @@ class SweepFolder:
             raise self.store.incomplete()
         return Trial(
             experiment=self.experiment.name,
-            panel=columns["panel"][row],
             interpretation="",
             agent_key=columns["agent"][row],
-            label=columns["label"][row],
-            base_panel=columns["base_panel"][row],
-            base_agent=columns["base_agent"][row],
-            domain=describe(Domain, "domain", batch.metadata["domain"]),
-            features=describe(Features, "features", batch.metadata["features"]),
-            agent=describe(Agent, "agents", batch.metadata["agent"]),
+            domain=build(Domain, "domain", batch.metadata["domain"]),
+            features=build(Features, "features", batch.metadata["features"]),
+            agent=build(Agent, "agents", batch.metadata["agent"]),
+            **{name: columns[name][row] for name in ("panel", "label", "base_panel", "base_agent")},
             **{**self.experiment.common(), "runs": runs},
         )
 
@@ -135,14 +155,30 @@ class SweepFolder:
         with ThreadPoolExecutor(READERS) as pool:
             yield from zip(rows, pool.map(self.curves, rows), strict=True)
 
-    @property
-    def trials_hash(self) -> str:
-        """Hash of the trials and their numbers of runs, which grow while the sweep runs."""
-        return config_hash({name: self.columns[name] for name in ("trial", "hash", "runs")})
+    def compute_metric(self, metric: Metric) -> np.ndarray:
+        """Compute a metric of every run of every trial, (trials, runs); NaN where a run diverged.
 
-    @property
-    def config_hash(self) -> str:
-        return config_hash(parse_toml(read_text(self.path / CONFIG), CONFIG))
+        Only the mean over all bins is in the table; for the others all curves are read.
+        """
+        if metric.name == "mean":
+            return self.values
+        values = np.full_like(self.values, np.nan)
+        for row, curves in self.all_curves():
+            values[row] = self.metric_of_row(metric, row, curves)
+        return values
+
+    def metric_of_row(self, metric: Metric, row: int, curves: np.ndarray) -> np.ndarray:
+        """Compute a metric (runs,) of the curves (runs, bins) of one row."""
+        if metric.needs_optimum:
+            raise ValueError(
+                f"--metric {metric.name}: compares with acting ε-greedily on q*, "
+                "which sweeps do not keep"
+            )
+        try:
+            return metric.of(self.panel(row, curves), curves)
+        except Unavailable as reason:
+            trial = self.columns["trial"][row]
+            raise ValueError(f"--metric {metric.name}: {trial!r}: {reason}") from None
 
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
@@ -159,61 +195,3 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
         say(f"{path}: the sweep is not finished; trials that lack runs are left out")
         table = trial_table(Work(experiment.trials(), store))
     return SweepFolder(path, experiment, store, table)
-
-
-def _group_trials(folder: SweepFolder) -> Iterator[Group]:
-    panels = {panel.name: panel for panel in folder.experiment.panels}
-    columns = folder.columns
-    members: dict[tuple[str, str], list[int]] = {}
-    for row, names in enumerate(zip(columns["base_panel"], columns["base_agent"], strict=True)):
-        members.setdefault(names, []).append(row)
-    for (panel, agent), rows in members.items():
-        problems: dict[str, list[int]] = {}
-        varied = _varied_settings(columns, ("domain.",), rows)
-        for row in rows:
-            around = [f"{name}={value_text(columns[name][row])}" for name in varied]
-            problems.setdefault(" ".join(filter(None, [panel, *around])), []).append(row)
-        label = str(panels[panel].agents[agent].get("label", agent))
-        for problem, tried in problems.items():
-            finished = [row for row in tried if columns["runs"][row] == folder.experiment.runs]
-            settings = {
-                name: [columns[name][row] for row in finished]
-                for name in _varied_settings(columns, CHOSEN, tried)
-            }
-            unfinished = np.setdiff1d(tried, finished)
-            yield Group(agent, label, problem, np.array(finished, int), settings, unfinished)
-
-
-def _varied_settings(
-    columns: dict[str, list[Any]], prefixes: tuple[str, ...], rows: Sequence[int]
-) -> Iterable[str]:
-    """Return the settings that differ among rows."""
-    names = [name for name in columns if name.startswith(prefixes)]
-    return [name for name in names if len({value_text(columns[name][row]) for row in rows}) > 1]
-
-
-def compute_metric(folder: SweepFolder, metric: Metric) -> np.ndarray:
-    """Compute a metric of every run of every trial, (trials, runs); NaN where a run diverged.
-
-    Only the mean over all bins is in the table; for the others all curves are read.
-    """
-    if metric.name == "mean":
-        return folder.values
-    values = np.full_like(folder.values, np.nan)
-    for row, curves in folder.all_curves():
-        values[row] = metric_of_row(folder, metric, row, curves)
-    return values
-
-
-def metric_of_row(folder: SweepFolder, metric: Metric, row: int, curves: np.ndarray) -> np.ndarray:
-    """Compute a metric (runs,) of the curves (runs, bins) of one row."""
-    if metric.needs_optimum:
-        raise ValueError(
-            f"--metric {metric.name}: compares with acting ε-greedily on q*, "
-            "which sweeps do not keep"
-        )
-    try:
-        return metric.of(folder.panel(row, curves), curves)
-    except Unavailable as reason:
-        trial = folder.columns["trial"][row]
-        raise ValueError(f"--metric {metric.name}: {trial!r}: {reason}") from None

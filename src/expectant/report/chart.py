@@ -68,14 +68,6 @@ def _low(values: np.ndarray) -> float:
     return max(float(values.min()), top - RARE_REACH * (top - usual))
 
 
-def colour_floor(values: np.ndarray) -> float:
-    """Return the lower end of a colour scale; half of the values share a fifth of the colours."""
-    ordered = np.sort(_finite(values))
-    if ordered.size == 0 or ordered[-1] == (typical := ordered[(ordered.size - 1) // 2]):
-        return -math.inf
-    return float(ordered[-1] - FARTHEST * (ordered[-1] - typical))
-
-
 def _finite(values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, float).ravel()
     return values[np.isfinite(values)]

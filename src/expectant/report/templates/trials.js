@@ -1,5 +1,4 @@
-// The page of a sweep: curves of chosen trials, sensitivity, heat maps and a table of all trials.
-const MANY_VALUES = 30;  // of a setting, from which on markers and gaps would only clutter
+// The page of a sweep: curves of chosen trials, sensitivity and a table of all trials.
 const MOST_ROWS = 300;   // of the table that are in the document
 const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
 const unpack = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
@@ -15,26 +14,6 @@ const drawSensitivity = (chart) => {
     rest.append(element);
     drawPlot(chart, { ...plot, element });
   }
-};
-
-// ---- two settings
-const drawHeat = ({ first, second, firstValues: x, secondValues: y, means: z, trials, lowest, best }, toggle) => {
-  const plot = byId("heat-plot");
-  const ordered = (names) => ({
-    type: "category", showgrid: false, categoryorder: "array", categoryarray: names, nticks: 12, range: [-0.5, names.length - 0.5],
-  });
-  const fields = z.flatMap((row, j) => row.map((value, i) => ({ x: x[i], y: y[j], value, trial: trials[j][i] })));
-  const ranked = fields.filter(({ value }) => value !== null).sort((a, b) => Math.abs(a.value - best) - Math.abs(b.value - best));
-  const marks = (some, marker) => ({ x: some.map((field) => field.x), y: some.map((field) => field.y),
-    customdata: some.map(({ trial }) => trial), type: "scatter", mode: "markers", hoverinfo: "skip", cliponaxis: false, marker });
-  Plotly.newPlot(plot, [
-    { type: "heatmap", x, y, z, customdata: trials, colorscale: "Viridis", zmin: lowest, zmax: z.flat().reduce((most, value) => Math.max(most, value ?? -Infinity), -Infinity),
-      colorbar: { thickness: 14, outlinewidth: 0 }, xgap: x.length < MANY_VALUES ? 1 : 0, ygap: y.length < MANY_VALUES ? 1 : 0,
-      hovertemplate: "%{x}, %{y}: %{z:.4g}<extra></extra>" },
-    marks(fields.filter(({ value, trial }) => value === null && trial >= 0), { symbol: "x-thin", size: 9, line: { color: "#8a2f00", width: 2 } }),
-    marks(ranked.slice(0, 1), { symbol: "circle-open", size: 16, color: "#D55E00", line: { width: 2.5 } }),
-  ], layout({ hovermode: "closest", plot_bgcolor: "#eee", xaxis: axis(first, ordered(x)), yaxis: axis(second, ordered(y)) }), config);
-  plot.on("plotly_click", ({ points }) => { if (points[0].customdata >= 0) toggle(points[0].customdata); });
 };
 
 for (const sweep of sectionsOf("sweepsection")) {
@@ -117,18 +96,10 @@ for (const sweep of sectionsOf("sweepsection")) {
   byId("search").addEventListener("input", drawRows);
 
   // ---- together
-  const problem = byId("problem"), map = byId("map");
+  const problem = byId("problem");
   const drawLines = () => drawSensitivity(sweep.lines[problem?.selectedIndex ?? 0]);
-  const drawMap = () => drawHeat(sweep.maps[map.selectedIndex], toggle);
   drawCurves();
   drawRows();
   if (byId("sensitivity-plots")) drawLines();
   problem?.addEventListener("change", drawLines);
-  if (map) drawMap();
-  map?.addEventListener("change", drawMap);
-  document.querySelectorAll(".to-curve").forEach((button) => button.addEventListener("click", () => {
-    const trial = sweep.ids.indexOf(button.dataset.trial);
-    if (!chosen.has(trial)) toggle(trial);
-    byId("curve-plot").scrollIntoView();
-  }));
 }
