@@ -28,9 +28,9 @@ from expectant.core.dispatch import unowned
 from expectant.core.memory import TooLargeError
 from expectant.core.rng import run_streams
 from expectant.core.vectors import empty_state
-from expectant.core.verbs import encode
-from expectant.diagnostics import decision_nanoseconds
-from expectant.engine.loop import Budget
+from expectant.core.verbs import act, encode, function
+from expectant.engine.driver import drive, new_control
+from expectant.engine.loop import Budget, simulate
 from expectant.engine.setup import UNLIMITED, Setup, is_loop_compiled
 from expectant.engine.workers import end_idle_workers
 from expectant.jit.compile import kernel_for, register_overloads
@@ -270,6 +270,28 @@ def growth() -> dict[str, dict[str, Times]]:
         "actions, d = 14, 5 planning steps": ((2, 16, 64, 256), lambda make, a: once(
             many_actions(a), FEATURES, make(5), 2 + 6000 // a)),
     })  # fmt: skip
+
+
+@function
+def decide(run, rng, repeats):
+    """Choose an action ``repeats`` times in the present state; return the sum of the choices."""
+    run, rng = unowned(run), unowned(rng)
+    total = 0
+    for _ in range(repeats):
+        total += act(run.agent, run.state, rng)
+    return total
+
+
+def decision_nanoseconds(domain: ex.Domain, features: ex.Features, agent: ex.Agent) -> float:
+    """The time of one greedy decision of an agent after one step; the best of five rounds."""
+    setup = Setup(domain, features, agent.replace(epsilon=0.0), steps=1)
+    run, streams, _ = next(drive(setup, 0, simulate, new_control()))
+    kernel, times = kernel_for(run, decide), []
+    for repeats in (1, *[2000] * 5):
+        start = time.perf_counter()
+        kernel(run, streams.acting, repeats)
+        times.append(time.perf_counter() - start)
+    return min(times[1:]) / 2000 * 1e9
 
 
 def decisions() -> dict[str, dict[str, Times]]:

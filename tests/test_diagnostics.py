@@ -15,19 +15,6 @@ FIVE = ex.Corridor(cells=5, slip=0.1)
 SLOW: dict[str, Any] = {"episodes": 40, "runs": 2, "compiled": False}
 
 
-def test_a_plain_answer_about_action_values():
-    safe = ex.diagnostics.action_values_safe(ex.Corridor(slip=0.1))
-    assert safe.safe
-    assert str(safe).startswith("Safe:")
-    wrong = ex.diagnostics.action_values_safe(ex.Counterexample())
-    assert not wrong.safe
-    assert (wrong.state, wrong.action, wrong.largest) == (0, 0, 2.5)
-    assert "state 0, action 0: 2.5 per backup" in str(wrong)
-    assert "in 1 of 6 states and actions" in str(wrong)
-    several = ex.diagnostics.action_values_safe(ex.Corridor(slip=1 / 3))
-    assert "in 2 of 18 states and actions" in str(several) and several.largest > 0.2
-
-
 def test_errors_shrink_while_an_agent_learns():
     agent = ex.Lookahead.paper(0.05, 0.05, planning_steps=5)
     budget: dict[str, Any] = {"episodes": 800, "every": 200, "runs": 5}

@@ -9,11 +9,10 @@ import pytest
 from hall_env import CELLS, Hall
 
 import expectant as ex
-from expectant import diagnostics
 from expectant.core.errors import PartError
 from expectant.core.verbs import act, learn, observation, preference, reset, step
-from expectant.engine import evaluate as evaluating
 from expectant.engine import probe as looking
+from expectant.engine import setup as loading
 from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
 from expectant.experiments import recording as records
@@ -82,7 +81,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: Any) -> None:
         raise AssertionError("compiled without a trial")
 
-    for module in (diagnostics, evaluating, looking, records):
+    for module in (loading, looking):
         monkeypatch.setattr(module, "compile_for", crash)
 
 
@@ -108,19 +107,15 @@ def performed(domain: Any, agent: Any) -> None:
     records.load_kernel(setup(domain, agent), by_episodes, True, "", Silent())
 
 
-def decided(domain: Any, agent: Any) -> None:
-    ex.diagnostics.decision_nanoseconds(domain, ex.OneHot(), agent)
-
-
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("way", [evaluated, performed, decided])
+@pytest.mark.parametrize("way", [evaluated, performed])
 def test_a_domain_is_tried_before_it_is_compiled(way):
     with pytest.raises(PartError, match="step of AbyssPart: IndexError: index 5"):
         way(Abyss(), ex.QLearning.paper(0.1))
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("way", [evaluated, looked_at, performed, decided])
+@pytest.mark.parametrize("way", [evaluated, looked_at, performed])
 def test_preferences_are_tried_before_they_are_compiled(way):
     with pytest.raises(PartError, match="preference of HermitPart: IndexError: index 2"):
         way(Hall(), Hermit())

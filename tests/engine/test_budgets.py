@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.driver import drive, new_control
+from expectant.engine.driver import Stop, drive, new_control
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
-from expectant.engine.setup import STEP_LIMIT, Setup, finish_records
+from expectant.engine.run import finish_run
+from expectant.engine.setup import STEP_LIMIT, Setup
 
 AGENT = ex.QLearning.paper(0.1)
 
@@ -36,17 +37,17 @@ def of_steps(steps: int, bins: int, **options) -> Setup:
 ])  # fmt: skip
 def test_rewards_become_means_over_the_steps_of_their_bin(steps, bins, sizes):
     setup = of_steps(steps, bins)
-    prepared, _ = setup.build(0)
+    prepared, streams = setup.build(0)
     prepared.rewards[:] = np.array(sizes) * 6.0
-    assert finish_records(setup, prepared, DONE).rewards.tolist() == [6.0] * len(sizes)
+    assert finish_run(setup, Stop(prepared, streams, DONE)).rewards.tolist() == [6.0] * len(sizes)
 
 
 @pytest.mark.parametrize(("step", "known"), [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2)])
 def test_the_bin_in_which_a_run_diverged_is_unknown_and_so_are_all_after_it(step, known):
     setup = of_steps(6, 3)
-    prepared, _ = setup.build(0)
+    prepared, streams = setup.build(0)
     prepared.clock[STEPS] = step
-    assert np.isnan(finish_records(setup, prepared, DIVERGED).rewards).tolist() == [
+    assert np.isnan(finish_run(setup, Stop(prepared, streams, DIVERGED)).rewards).tolist() == [
         *[False] * known, *[True] * (3 - known),
     ]  # fmt: skip
 
@@ -56,6 +57,3 @@ def test_an_episodes_limit_is_the_runs_or_the_domains_or_the_usual_one():
     assert setup.budget().step_limit == 200
     assert replace(setup, step_limit=7).budget().step_limit == 7
     assert of_steps(6, 3).budget().step_limit == 10_000
-
-
-# ---------------------------------------------------------------------------- a loop of one's own

@@ -208,7 +208,7 @@ def test_what_a_file_names_is_not_imported(saved, tmp_path, monkeypatch):
     ("observation_spec", {"states": 7, "bounds": None, "counts": [CELLS], "starts": [0]}, "must agree"),
     ("observation_spec", {"states": 10**9, "bounds": None, "counts": [10**9], "starts": [0]}, "are free"),
     ("agent", "q_learning", "must be a table with a kind"),
-    ("streams", {}, "'world' is missing"),
+    ("streams", {}, "KeyError..world"),
     ("ties", {"bit_generator": "MT19937"}, "is not a saved learner|PCG64"),
 ])  # fmt: skip
 def test_settings_that_the_arrays_do_not_fit(saved, place, value, message):

@@ -12,8 +12,7 @@ import expectant as ex
 from expectant.core import tree
 from expectant.engine.checkpoint import states_of
 from expectant.engine.driver import drive, new_control
-from expectant.engine.gym_loop import respond
-from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
+from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, respond, simulate
 from expectant.engine.setup import Setup
 
 FIVE = ex.Corridor(cells=5, slip=0.2, switch_every=3)

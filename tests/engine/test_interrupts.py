@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.gym_loop import OVER
-from expectant.engine.loop import DONE
+from expectant.engine.loop import DONE, OVER
 from expectant.engine.workers import iterate_interruptibly, run_interruptibly
 
 PATIENCE = 5.0  # seconds after which a deaf loop ends by itself

@@ -28,9 +28,18 @@ from expectant.core.verbs import (
     truncated,
 )
 from expectant.domains.external import ExternalPart
-from expectant.engine.driver import advance
-from expectant.engine.gym_loop import play, respond
-from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
+from expectant.engine.driver import advance, play
+from expectant.engine.loop import (
+    DIVERGED,
+    DONE,
+    FULL,
+    STOPPED,
+    Budget,
+    Ranges,
+    Run,
+    respond,
+    simulate,
+)
 
 CELLS, MANY = 20, 1000
 NOBODY: Any = None

@@ -24,7 +24,12 @@ from expectant.engine.driver import new_control
 from expectant.engine.progress import Silent
 from expectant.engine.run import Runs
 from expectant.engine.setup import Setup, load_loop
-from expectant.engine.workers import CompileOrder, Processes, compile_ahead, run_on_threads
+from expectant.engine.workers import (
+    CompileOrder,
+    compile_ahead,
+    run_in_worker,
+    run_on_threads,
+)
 from expectant.jit.compile import kernel_for
 
 PLANNER = ex.Lookahead.paper(
@@ -88,14 +93,6 @@ def test_code_that_does_not_ask_for_types_gives_the_same_run():
 # ----------------------------------------------------------------------------- processes
 
 
-@pytest.fixture(scope="module")
-def processes():
-    """Workers for all tests, since one takes seconds to start."""
-    with Processes() as found:
-        yield found
-    workers.end_idle_workers()
-
-
 def source_for(domain, features=None, agent=PLANNER, episodes=4, keep=False):
     setup = Setup(domain, features or ex.OneHot(), agent, episodes=episodes)
     return Runs(setup, False, keep)
@@ -105,9 +102,9 @@ def not_here(number, control, begun):
     raise AssertionError("done in this process")
 
 
-def run_there(processes, source, number=0, control=None, on_start=lambda clock: None):
+def run_there(source, number=0, control=None, on_start=lambda clock: None):
     control = new_control() if control is None else control
-    return processes.run(source, number, control, on_start, not_here)
+    return run_in_worker(source, number, control, on_start, not_here)
 
 
 def run_here(source, number=0):
@@ -116,9 +113,9 @@ def run_here(source, number=0):
 
 def same(first, second):
     """All that a run leaves behind."""
-    assert np.array_equal(first.records.returns, second.records.returns)
-    assert np.array_equal(first.records.lengths, second.records.lengths)
-    assert first[1:4] == second[1:4]
+    assert np.array_equal(first.returns, second.returns)
+    assert np.array_equal(first.lengths, second.lengths)
+    assert first[3:6] == second[3:6]
     if first.kept is not None:
         (run, streams), (other, others) = first.kept, second.kept
         assert np.array_equal(run.agent.weights, other.agent.weights)
@@ -136,9 +133,9 @@ def same(first, second):
     ],
     ids=["class", "options", "made", "lambda", "main"],
 )
-def test_a_run_in_a_worker_leaves_the_same_behind(processes, domain, features):
+def test_a_run_in_a_worker_leaves_the_same_behind(domain, features):
     source = source_for(domain, features, keep=True)
-    found = run_there(processes, source, 3)
+    found = run_there(source, 3)
     assert (found.evicted > 0) == (features is VECTORS)  # one state has one successor
     same(run_here(source, 3), found)
 
@@ -152,20 +149,18 @@ def test_a_run_in_a_worker_leaves_the_same_behind(processes, domain, features):
         ("hangs", TimeoutError, r"no answer in run 0, episode 0, after step 2 for 0 s"),
     ],
 )
-def test_trouble_in_a_worker_names_the_run(processes, trouble, kind, message, monkeypatch):
+def test_trouble_in_a_worker_names_the_run(trouble, kind, message, monkeypatch):
     if trouble == "hangs":
         monkeypatch.setattr(workers, "HANG_SECONDS", 0.5)
     source = source_for(ex.Gym(Troubled, trouble=trouble), VECTORS)
     with pytest.raises(kind, match=message) as caught:
-        run_there(processes, source)
+        run_there(source)
     assert isinstance(caught.value, ex.EnvError)
     if trouble == "dies":
-        same(
-            run_here(source_for(ex.Gym(HallEnv))), run_there(processes, source_for(ex.Gym(HallEnv)))
-        )
+        same(run_here(source_for(ex.Gym(HallEnv))), run_there(source_for(ex.Gym(HallEnv))))
 
 
-def test_a_run_that_is_stopped_is_over_at_once(processes):
+def test_a_run_that_is_stopped_is_over_at_once():
     source, control = source_for(ex.Gym(Troubled, trouble="hangs"), VECTORS), new_control()
     since = list[float]()
 
@@ -173,16 +168,16 @@ def test_a_run_that_is_stopped_is_over_at_once(processes):
         since.append(time.monotonic())
         threading.Timer(0.3, control.fill, [1]).start()
 
-    assert run_there(processes, source, control=control, on_start=on_start) is None
+    assert run_there(source, control=control, on_start=on_start) is None
     assert time.monotonic() - since[0] < 10.0
 
 
-def test_an_environment_that_a_script_has_changed_stays_here(processes, monkeypatch):
+def test_an_environment_that_a_script_has_changed_stays_here(monkeypatch):
     """A worker would import it as it is in its file, and has done so before."""
-    run_there(processes, source_for(ex.Gym(HallEnv)))
+    run_there(source_for(ex.Gym(HallEnv)))
     monkeypatch.setattr(hall_env, "CELLS", 9)
     with pytest.raises(AssertionError, match="done in this process"):
-        run_there(processes, source_for(ex.Gym(HallEnv)))
+        run_there(source_for(ex.Gym(HallEnv)))
 
 
 def run_gym(environment, threads, **options):

@@ -7,7 +7,6 @@ import pytest
 
 import expectant as ex
 from expectant.engine.driver import drive, new_control
-from expectant.engine.evaluate import perform_discounted
 from expectant.engine.loop import simulate
 from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
@@ -41,15 +40,13 @@ def test_returns_are_discounted_by_hand():
         start=[1.0, 0.0, 0.0],
     )
     setup = Setup(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
-    curve, _ = record_run(setup, 0, simulate, perform_discounted, new_control(), record(3, 2))
+    curve, _ = record_run(setup, 0, simulate, simulate, new_control(), record(3, 2))
     assert curve.tolist() == [1.0 + 0.5 * 2.0 + 0.25 * 4.0] * 3
 
 
 def test_a_run_that_is_looked_at_is_the_same_run():
     setup = car_job()
-    curve, looked_at = record_run(
-        setup, 1, simulate, perform_discounted, new_control(), record(100, 3)
-    )
+    curve, looked_at = record_run(setup, 1, simulate, simulate, new_control(), record(100, 3))
     (alone,) = drive(setup, 1, simulate, new_control())
     assert np.array_equal(looked_at.run.agent.weights, alone.run.agent.weights)
     assert np.array_equal(looked_at.run.domain.car, alone.run.domain.car)
@@ -75,17 +72,15 @@ def test_a_diverged_agent_earns_nothing_that_is_known():
     setup = car_job()
     run, _ = setup.build(0)
     run.agent.weights[:] = np.nan
-    assert np.isnan(evaluate_copy(perform_discounted, setup, run, 0, 0, 2, new_control())).all()
-    stopped = evaluate_copy(
-        perform_discounted, setup, setup.build(0)[0], 0, 0, 2, np.ones(1, np.int64)
-    )
+    assert np.isnan(evaluate_copy(simulate, setup, run, 0, 0, 2, new_control())).all()
+    stopped = evaluate_copy(simulate, setup, setup.build(0)[0], 0, 0, 2, np.ones(1, np.int64))
     assert np.isnan(stopped).all()  # and has not taken a step
 
 
 def test_what_cannot_be_judged_by_episodes():
     with pytest.raises(ValueError, match=r"LocaGrid: has phases.*prepare_evaluation"):
         record_run(
-            Setup(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
+            Setup(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, simulate,
             new_control(), record(5, 1),
         )  # fmt: skip
     outside = Setup(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)

@@ -28,19 +28,19 @@ from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole
 from expectant.core.verbs import Verb, act, inner_agent, preference
-from expectant.engine.driver import advance, new_control
-from expectant.engine.gym_loop import (
+from expectant.engine.driver import advance, new_control, request_action
+from expectant.engine.loop import (
     FIRST,
     GOES_ON,
     OVERFLOW,
     TERMINATED,
     TRUNCATED,
-    request_action,
+    Budget,
+    Run,
     respond,
+    simulate,
 )
-from expectant.engine.loop import Budget, Run, simulate
 from expectant.jit.code_hash import part_types
-from expectant.jit.compile import Kernel
 
 if TYPE_CHECKING:
     from expectant.engine.probe import Subject
@@ -54,11 +54,8 @@ _SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
 
-def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -> None:
-    """Check the user's parts of a run for some steps, on copies.
-
-    ``loop`` is the function to be compiled, called like ``simulate``.
-    """
+def dry_run(setup: Setup, run: Run, streams: Streams) -> None:
+    """Check the user's parts of a run for some steps, on copies."""
     ours = is_all_builtin(setup.domain, setup.features, setup.agent)
     if ours and all(map(is_builtin, part_types(run))):
         return
@@ -82,7 +79,7 @@ def dry_run(setup: Setup, run: Run, streams: Streams, loop: Kernel = simulate) -
             _run_invented_episodes(run, streams, setup.domain.bounds)
         else:
             limit = min(setup.budget().step_limit, STEPS)
-            advance(loop, run, Budget(STEPS, STEPS, limit), streams, new_control())
+            advance(simulate, run, Budget(STEPS, STEPS, limit), streams, new_control())
 
 
 def dry_run_probe(subject: Subject, probe: Callable[[Subject], object]) -> None:

@@ -10,10 +10,10 @@ import math
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,41 +35,40 @@ class TooLargeError(ValueError):
     """More memory is needed than is available."""
 
 
-@dataclass
-class Budget:
-    """Total of claimed memory, up to ``limit`` (None: what is available)."""
-
-    limit: float | None = None
-    claimed: int = 0
-    largest: int = 0
-    owner: Any = None  # the component that claimed most at once
-
-    def claim(self, size: int) -> None:
-        """Count an allocation; raise if all of them exceed the limit."""
-        self.claimed += size
-        if size > self.largest:
-            self.largest, self.owner = size, _component(sys._getframe())
-        limit = memory_limit(self.claimed) if self.limit is None else self.limit
-        if self.claimed > limit:
-            raise TooLargeError(too_large_message(self.claimed, limit, self.largest, self.owner))
-
-
-_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
-
-
-@contextmanager
-def budget(limit: float) -> Iterator[None]:
-    """Limit the sum of all allocations within this context; an outer budget takes precedence."""
-    token = _budget.set(_budget.get() or Budget(limit))
-    try:
-        yield
-    finally:
-        _budget.reset(token)
+_left: ContextVar[list[float] | None] = ContextVar("left", default=None)  # of a budget
 
 
 def claim(size: int) -> None:
     """Refuse ``size`` bytes that do not fit, before they are allocated."""
-    (_budget.get() or Budget()).claim(size)
+    left = _left.get()
+    free = memory_limit(size) if left is None else left[0]
+    if size > free:
+        owner = _component(sys._getframe())
+        needs = f"{type(owner).__name__} needs" if owner else "needs"
+        raise TooLargeError(
+            f"{needs} {size_text(size)}; {size_text(free)} are free: use {_advice(owner)}"
+        )
+    if left is not None:
+        left[0] -= size
+
+
+@contextmanager
+def refuse_large(title: str, limit: float | None = None) -> Iterator[None]:
+    """Turn a lack of memory into one sentence; ``limit`` the sum of all claims.
+
+    An outer limit takes precedence; without any, each claim is compared with the free memory.
+    """
+    token = _left.set(_left.get() or (None if limit is None else [limit]))
+    try:
+        yield
+    except TooLargeError as error:
+        raise TooLargeError(f"{title}: {error}") from None
+    except MemoryError as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        reason = str(error) or "There is no memory left"
+        raise TooLargeError(f"{title}: {reason}: use {_advice(_component(frame))}") from None
+    finally:
+        _left.reset(token)
 
 
 def zeros(shape: Size, dtype: DTypeLike = float) -> np.ndarray:
@@ -90,28 +89,18 @@ def _claim_array(shape: Size, dtype: DTypeLike) -> None:
         claim(size)
 
 
-def too_large_message(needed: int, free: float, largest: int, owner: Any) -> str:
-    """Return a message with the size, the component that needs most of it, and advice."""
-    share = f", {size_text(largest)} of it for {type(owner).__name__}" if owner else ""
-    advice = getattr(owner, "memory_advice", "something smaller")
-    return f"needs {size_text(needed)} or more{share}; {size_text(free)} are free: use {advice}"
-
-
-def innermost_component(error: BaseException) -> Any:
-    """Return the innermost component that was being built when an error was raised."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return None if trace is None else _component(trace.tb_frame)
-
-
 def _component(frame: FrameType | None) -> Any:
+    """Return the innermost component that was being built in a frame, or None."""
     while frame is not None:
         component = frame.f_locals.get("self")
         if hasattr(component, "memory_advice"):
             return component
         frame = frame.f_back
     return None
+
+
+def _advice(component: Any) -> str:
+    return getattr(component, "memory_advice", "something smaller")
 
 
 def size_text(size: float) -> str:

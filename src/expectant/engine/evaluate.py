@@ -7,52 +7,30 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from expectant.agents.action_selection import greedy
 from expectant.analysis.curves import interval
-from expectant.checks.dry_run import dry_run
-from expectant.checks.errors import contract_error
 from expectant.core import formatting as tables
 from expectant.core import tree
-from expectant.core.dispatch import unowned
+from expectant.core.dispatch import delegate
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.rng import (
-    EVALUATION,
-    SEED,
-    Streams,
-    evaluation_streams,
-    generator,
-    seed_sequence,
-)
-from expectant.core.rules import flag, or_none, whole
-from expectant.core.verbs import begin, function, observation, preference, reset, step, truncated
+from expectant.core.rng import EVALUATION, evaluation_streams, generator, seed_sequence
+from expectant.core.rules import whole
+from expectant.core.verbs import act, begin, inner_agent, learn, observation, preference
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
-from expectant.engine.driver import advance, new_control
+from expectant.engine.driver import advance, new_control, open_world
 from expectant.engine.learner import Learner
-from expectant.engine.loop import (
-    ACTION,
-    DIVERGED,
-    DONE,
-    EPISODE,
-    NOT_FINITE,
-    STEP,
-    STOPPED,
-    Budget,
-    Run,
-    end_episode,
-    judge,
-    perceive,
-)
+from expectant.engine.loop import DIVERGED, NUMBER, Run
 from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
-from expectant.engine.run import hint_unknown_arguments
-from expectant.engine.setup import Setup, core_count
+from expectant.engine.run import RULES, check_arguments
+from expectant.engine.setup import Setup, core_count, load_loop
 from expectant.engine.workers import run_on_threads
-from expectant.jit.compile import Kernel, compile_for, entry_point, use_compiled
+from expectant.jit.compile import use_compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +61,6 @@ class Evaluation:
         _, low, high = interval(samples)
         return float(low), float(high)
 
-    @property
-    def low(self) -> float:
-        return self.interval[0]
-
-    @property
-    def high(self) -> float:
-        return self.interval[1]
-
     def __repr__(self) -> str:
         return f"Evaluation({', '.join(f'{name} {text}' for name, text in self._facts())})"
 
@@ -112,89 +82,64 @@ class Evaluation:
         return facts
 
 
-@function
-def decide_greedily(run, action, rng):
-    """Return the preferred action after ``action``, ties broken at random.
+class GreedyPart(NamedTuple):
+    """An ``agent`` that acts greedily, ties broken at random, and learns nothing.
 
-    A negative answer is −1 minus the status with which the loop would stop.
+    ``returns`` (episodes,) are discounted; ``episode`` (1,) and ``weight`` (1,) are the present
+    one's number and the discount of its next reward.
     """
-    status = perceive(run, action, run.state)
-    if status != DONE:
-        return -1 - status
-    if action < 0:
-        begin(run.agent, run.state, rng)
-    chosen = greedy(run.agent, run.state, run.ranges.actions, rng)
-    if math.isnan(preference(run.agent, run.state, chosen)):
-        return -1 - DIVERGED
-    return chosen
+
+    agent: object
+    actions: int
+    discount: float
+    episode: np.ndarray
+    weight: np.ndarray
+    returns: np.ndarray
 
 
-@function
-def decide_from_python(run, action, rng):
-    """:func:`decide_greedily` for callers in Python."""
-    return decide_greedily(unowned(run), action, unowned(rng))
+delegate(GreedyPart, "agent", preference, inner_agent)
 
 
-@function
-def perform(run, budget, streams, control):
-    """Act greedily until the budget is used up; the loop without learning."""
-    return perform_episodes(unowned(run), budget, 1.0, unowned(streams), unowned(control))
+@begin.register(GreedyPart)
+def _(part, state, rng):
+    part.episode[0] += 1
+    part.weight[0] = 1.0
+    begin(part.agent, state, rng)
 
 
-@function
-def perform_discounted(run, budget, discount, streams, control):
-    """:func:`perform` with discounted returns."""
-    return perform_episodes(unowned(run), budget, discount, unowned(streams), unowned(control))
+@act.register(GreedyPart)
+def _(part, state, rng):
+    return greedy(part.agent, state, part.actions, rng)
 
 
-@function
-def perform_episodes(run, budget, discount, streams, control):
-    """:func:`perform_discounted` on unowned arrays."""
-    domain, clock, weight = run.domain, run.clock, 1.0
-    while clock[EPISODE] < budget.episodes:
-        if control[0] != 0:
-            return STOPPED
-        if clock[STEP] == 0:
-            reset(domain, clock[EPISODE], streams.world)
-            run.total[0] = 0.0
-            clock[ACTION] = -1
-            weight = 1.0
-        action = decide_greedily(run, clock[ACTION], streams.acting)
-        if action < 0:
-            return -1 - action
-        clock[ACTION] = action
-        reward, alive = step(domain, action, streams.world)
-        status = judge(run, reward, alive)
-        if status != DONE:
-            return status
-        run.total[0] += weight * reward
-        weight *= discount
-        clock[STEP] += 1
-        if alive == 0.0 or clock[STEP] >= budget.step_limit or truncated(domain):
-            end_episode(run)
-    return DONE
+@learn.register(GreedyPart)
+def _(part, transition, rng):
+    if part.episode[0] < part.returns.shape[0]:
+        part.returns[part.episode[0]] += part.weight[0] * transition.reward
+    part.weight[0] *= part.discount
+    chosen = preference(part.agent, transition.state, transition.action)
+    return math.nan if math.isnan(chosen) else 0.0
 
 
-def perform_externally(
-    kernel: Any, world: Any, run: Run, budget: Budget, rng: Any, control: np.ndarray
-) -> int:
-    """:func:`perform` in a Python environment."""
-    clock, received = run.clock, run.domain.received
-    while clock[EPISODE] < budget.episodes:
-        world.reset(received)
-        run.total[0], action, over = 0.0, -1, False
-        while not over:
-            if control[0] != 0:
-                return STOPPED
-            action = kernel(run, action, rng)
-            if action < 0:
-                return -1 - action
-            reward, terminated, truncated = world.step(action, received)
-            run.total[0] += reward
-            clock[STEP] += 1
-            over = terminated or truncated or clock[STEP] >= budget.step_limit
-        end_episode(run)
-    return DONE
+def act_greedily(run: Run, episodes: int, discount: float = 1.0) -> Run:
+    """Return a run at its beginning that acts greedily for some episodes, with the same parts."""
+    part = GreedyPart(
+        agent=run.agent,
+        actions=run.ranges.actions,
+        discount=discount,
+        episode=np.full(1, -1),
+        weight=np.ones(1),
+        returns=np.zeros(episodes),
+    )
+    clock = np.zeros_like(run.clock)
+    clock[NUMBER] = run.clock[NUMBER]
+    return run._replace(
+        agent=part,
+        clock=clock,
+        returns=np.full(episodes, np.nan),
+        lengths=np.zeros(episodes, np.int64),
+        rewards=np.empty(0),
+    )
 
 
 class TrainedRuns(NamedTuple):
@@ -211,7 +156,7 @@ class TrainedRuns(NamedTuple):
     diverged: np.ndarray
 
 
-@hint_unknown_arguments
+@check_arguments(**{**RULES, "episodes": whole(1)})
 def evaluate(
     learned: Learner | Result,
     domain: Domain | GymSource,
@@ -231,14 +176,6 @@ def evaluate(
     differ from those of ``ex.run`` with the same seed. ``step_limit``, ``threads`` and ``compiled``
     are those of ``ex.run``.
     """
-    for argument, value, rule in (
-        ("episodes", episodes, whole(1)),
-        ("seed", seed, SEED),
-        ("step_limit", step_limit, or_none(whole(1))),
-        ("threads", threads, or_none(whole(1))),
-        ("compiled", compiled, or_none(flag())),
-    ):
-        rule.check("evaluate", argument, value)
     trained = _trained_runs(learned)
     where = _check_domain(domain, trained.runs[0])
     setup = Setup(
@@ -262,16 +199,18 @@ def _evaluate_runs(
     setup: Setup, trained: TrainedRuns, threads: int, compiled: bool, show: Reporter
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return returns and lengths, (runs, episodes) each; NaN and 0 for a diverged run."""
-    name = f"{setup.title}, greedily"
-    kernel, control = _load_kernel(setup, trained, compiled, name, show), new_control()
+    name, control = f"{setup.title}, greedily", new_control()
+    first = _build_run(setup, trained, 0), evaluation_streams(setup.seed, 0)
+    kernel = load_loop(setup, compiled, name, show, first)
+    # an environment is seeded with one number: not the one that it was trained with
+    env_seed = int(seed_sequence(setup.seed, EVALUATION).generate_state(1)[0])
 
     def evaluate_run(index: int) -> tuple[np.ndarray, np.ndarray]:
-        number = trained.numbers[index]
-        run = _build_run(setup, trained, index)
-        streams = evaluation_streams(setup.seed, number)
-        status = DIVERGED
+        number, status = trained.numbers[index], DIVERGED
+        run, streams = _build_run(setup, trained, index), evaluation_streams(setup.seed, number)
         if not trained.diverged[index]:
-            status = _perform_run(setup, kernel, run, number, streams, control)
+            with open_world(setup.domain, env_seed, number) as world:
+                _, status = advance(kernel, run, setup.budget(), streams, control, world)
         if status == DIVERGED:
             return np.full(setup.episodes, np.nan), np.zeros(setup.episodes, np.int64)
         return run.returns, run.lengths
@@ -283,39 +222,6 @@ def _evaluate_runs(
             tell(len(finished) / count)
     returns, lengths = zip(*(finished[index] for index in range(count)), strict=True)
     return np.stack(returns), np.stack(lengths)
-
-
-def _perform_run(
-    setup: Setup, kernel: Kernel, run: Run, number: int, streams: Streams, control: np.ndarray
-) -> int:
-    """Perform all episodes of one run, compiled or in a Python environment; return the status."""
-    if not setup.domain.external:
-        return advance(kernel, run, setup.budget(), streams, control)[1]
-    # an environment is seeded with one number: not the one that it was trained with
-    words = seed_sequence(setup.seed, EVALUATION).generate_state(1)
-    world = setup.domain.make_env(int(words[0]), number)
-    try:
-        status = perform_externally(kernel, world, run, setup.budget(), streams.acting, control)
-    finally:
-        world.close()
-    if status >= NOT_FINITE:
-        raise contract_error(run, status)
-    return status
-
-
-def _load_kernel(
-    setup: Setup, trained: TrainedRuns, compiled: bool, name: str, show: Reporter
-) -> Kernel:
-    """Return the kernel that acts greedily, compiled unless asked not to."""
-    outside = setup.domain.external
-    if not compiled:
-        return decide_from_python if outside else perform
-    run, streams = _build_run(setup, trained, 0), evaluation_streams(setup.seed, 0)
-    dry_run(setup, run, streams, perform)
-    if not outside:
-        return compile_for(perform, (run, Budget(0, 0, 1), streams, new_control()), name, show)
-    kernel = compile_for(decide_from_python, (run, -1, streams.acting), name, show)
-    return entry_point(kernel, run, -1, streams.acting)
 
 
 def _build_run(setup: Setup, trained: TrainedRuns, index: int) -> Run:
@@ -331,7 +237,7 @@ def _build_run(setup: Setup, trained: TrainedRuns, index: int) -> Run:
         pairs = zip(tree.arrays(learned.domain), tree.arrays(fresh.domain), strict=True)
         links = {id(old): new for (_, old), (_, new) in pairs}
     agent, features = copy.deepcopy((learned.agent, learned.features), links)
-    return fresh._replace(agent=agent, features=features)
+    return act_greedily(fresh._replace(agent=agent, features=features), setup.episodes)
 
 
 def _trained_runs(learned: Learner | Result) -> TrainedRuns:

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.checks.dry_run import dry_run
 from expectant.core import tree
 from expectant.core.interfaces import Agent, Features
-from expectant.core.memory import ALWAYS_FREE, budget
+from expectant.core.memory import ALWAYS_FREE, refuse_large
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
-from expectant.core.vectors import Binary, Weighted, state_value
+from expectant.core.vectors import Weighted, state_value
 from expectant.core.verbs import count_evicted, encode, inner_agent
 from expectant.domains.external import (
     LIMITS,
@@ -33,31 +32,22 @@ from expectant.domains.external import (
     numbered_states,
     observation_spec,
 )
-from expectant.engine import checkpoint
+from expectant.engine import checkpoint, loop
 from expectant.engine.divergence import explain_divergence, learned_radius
-from expectant.engine.driver import new_control
-from expectant.engine.gym_loop import (
-    FIRST,
-    GOES_ON,
-    OVERFLOW,
-    TERMINATED,
-    TRUNCATED,
-    load_responder,
-    request_action,
-    respond,
-)
-from expectant.engine.loop import DIVERGED, Run, unusable
+from expectant.engine.driver import new_control, request_action
+from expectant.engine.loop import FIRST, GOES_ON, TERMINATED, Run
 from expectant.engine.probe import States, Subject, copy_subject, load_probe, probe_agent
 from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
-from expectant.engine.setup import Setup
+from expectant.engine.run import check_part
+from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import run_interruptibly
 from expectant.exact.stability import PlanningRadius
 from expectant.jit.compile import Kernel, use_compiled
 
 LONG_SECONDS = 0.1  # another thread costs a thousandth of it
-BETWEEN_EPISODES = -1  # where the last action stands otherwise
 WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built
+BETWEEN_EPISODES = -1  # where the last action stands otherwise
 
 
 class Learner:
@@ -84,18 +74,11 @@ class Learner:
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> None:
-        for argument, value, rule in (
-            ("n_actions", n_actions, whole(1)),
-            ("seed", seed, SEED),
-            ("compiled", compiled, or_none(flag())),
-        ):
-            rule.check("Learner", argument, value)
-        for argument, part, kind in (
-            ("agent", agent, Agent),
-            ("features", features, Features),
-        ):
-            if not isinstance(part, kind):
-                raise ValueError(f"Learner: {argument} must be {kind.__name__}, got {part!r}")
+        whole(1).check("Learner", "n_actions", n_actions)
+        SEED.check("Learner", "seed", seed)
+        or_none(flag()).check("Learner", "compiled", compiled)
+        check_part("Learner", "agent", agent, Agent)
+        check_part("Learner", "features", features, Features)
         if states is not None and bounds is not None:
             raise ValueError(
                 f"Learner: observations are numbers (states={states!r}) or vectors "
@@ -111,9 +94,8 @@ class Learner:
             else ObservationSpec(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
         )
         self._compiled = use_compiled(compiled)
-        plans = getattr(agent, "planning_steps", 0) > 0
-        self._plans = self._compiled and plans
-        self._is_long = self._plans  # the next step, as far as can be told from the last
+        # of the next step, as far as can be told from the last; only planning takes long
+        self._is_long = self._compiled and getattr(agent, "planning_steps", 0) > 0
         self._show = make_reporter(progress)
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
@@ -167,7 +149,7 @@ class Learner:
         for name, given in (("terminated", terminated), ("truncated", truncated)):
             if not isinstance(given, bool | np.bool_):
                 raise ValueError(f"Learner.step: {name} must be True or False, got {given!r}")
-        situation = TERMINATED if terminated else TRUNCATED if truncated else GOES_ON
+        situation = TERMINATED if terminated else loop.TRUNCATED if truncated else GOES_ON
         answer = self._answer(observation, self._action, check_reward(reward), situation)
         return answer if situation == GOES_ON else None
 
@@ -187,13 +169,11 @@ class Learner:
         run = self._run_for(observation)
         self._receive(run, observation)
         self._subject = copy_subject(run, self._subject)
-        states = States(run.domain.received.reshape(1, -1), np.full(1, -1))
+        states, asked = States(run.domain.received.reshape(1, -1), np.full(1, -1)), ("preferences",)
         if self._probe is None:
             self._probe = load_probe(self._subject, states, self._compiled, self._name, self._show)
-        asked = probe_agent(
-            self._probe, self._subject, states, ("preferences",), action=self._action
-        )
-        return asked.preferences[0]
+        answers = probe_agent(self._probe, self._subject, states, asked, action=self._action)
+        return answers.preferences[0]
 
     @property
     def reward_rate(self) -> float:
@@ -209,9 +189,13 @@ class Learner:
         See ``ex.exact.planning_radius``. The model must be linear in the features and the
         agent plan with state values; features with memory take each as the first of an episode.
         """
-        return learned_radius(
-            self.agent, self._run_for(observations[0]), self._encode_all(observations)
-        )
+        run, states = self._run_for(observations[0]), []
+        for observation in observations:
+            self._receive(run, observation)
+            features, state = copy.deepcopy((run.features, run.state))
+            encode(features, run.domain.received, -1, state)
+            states.append(state)
+        return learned_radius(self.agent, run, states)
 
     def value_of(self, vectors: np.ndarray) -> np.ndarray:
         """Return v̂ of feature vectors (n, d), or max_a q̂, for ``ex.exact.jensen_gap``."""
@@ -263,7 +247,6 @@ class Learner:
         """
         path = Path(path)
         facts, arrays = checkpoint.read(path)
-        held = sum(array.nbytes for array in arrays.values())
         try:
             agent = Agent.from_dict(facts["agent"], trust=trust)
             features = Features.from_dict(facts["features"], trust=trust)
@@ -273,7 +256,8 @@ class Learner:
             )  # fmt: skip
             learner.observation_spec = _observation_spec_from(facts["observation_spec"])
             components = facts["components"]
-            with budget(ALWAYS_FREE + WHILE_BUILDING * held):
+            held = sum(array.nbytes for array in arrays.values())
+            with refuse_large("Learner.load", ALWAYS_FREE + WHILE_BUILDING * held):
                 built, streams = learner._setup(components).build(0)
             run, ties = checkpoint.restore(built, arrays), generator(0, 0)
             checkpoint.set_states(streams, facts["streams"])
@@ -281,12 +265,12 @@ class Learner:
             action = whole(BETWEEN_EPISODES, learner.n_actions - 1).check(
                 "Learner.load", "action", facts["action"]
             )
-        except KeyError as error:
-            raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
-        except (TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
-            raise ValueError(f"{path}: is not a saved learner: {error}") from None
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+        except (
+            KeyError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError
+        ) as error:  # fmt: skip
+            raise ValueError(f"{path}: is not a saved learner: {error!r}") from None
         learner._prepare(components)
         learner._run, learner._streams, learner._ties = run, streams, ties
         learner._action = action
@@ -323,22 +307,13 @@ class Learner:
 
     # ------------------------------------------------------------------------------- inside
 
-    def _encode_all(self, observations: Sequence[ArrayLike]) -> list[Binary | Weighted]:
-        run, states = self._run_for(observations[0]), []
-        for observation in observations:
-            self._receive(run, observation)
-            features, state = copy.deepcopy((run.features, run.state))
-            encode(features, run.domain.received, -1, state)
-            states.append(state)
-        return states
-
     def _answer(self, observation: ArrayLike, action: int, reward: float, situation: int) -> int:
         run, self._subject = self._run_for(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
         self._run, answer = self._respond_timed(run, action, reward, situation, self._streams)
-        if answer == OVERFLOW:
-            why = explain_divergence(self._run, DIVERGED, self.agent, "a loop of your own")
+        if answer == loop.OVERFLOW:
+            why = explain_divergence(self._run, loop.DIVERGED, self.agent, "a loop of your own")
             raise FloatingPointError(f"Learner: {why}")
         self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
         return answer
@@ -352,16 +327,15 @@ class Learner:
         if not self._is_long:
             answer = respond()
         else:
-            controls = (
-                array for name, array in tree.arrays(run.agent) if name.endswith(checkpoint.CONTROL)
-            )
-            control = next(controls, new_control())
+            arrays = dict(tree.arrays(run.agent))
+            controls = [arrays[name] for name in arrays if name.endswith(checkpoint.CONTROL)]
+            control = controls[0] if controls else new_control()
             try:
                 answer = run_interruptibly(respond, control)
             except BaseException:
                 control[0] = 0  # the next step plans again
                 raise
-        self._is_long = self._plans and time.perf_counter() - start > LONG_SECONDS
+        self._is_long = self._compiled and time.perf_counter() - start > LONG_SECONDS
         return answer
 
     def _receive(self, run: Run, observation: ArrayLike) -> None:
@@ -374,7 +348,7 @@ class Learner:
                 "a state's number" if self.observation_spec.states else f"{received.size} numbers"
             )
             raise ValueError(f"observation: must be {kind}, got {observation!r}") from None
-        if unusable(received) >= 0:
+        if loop.unusable(received) >= 0:
             raise ValueError(f"observation: must have finite components, got {observation!r}")
 
     def _run_for(self, observation: ArrayLike) -> Run:
@@ -398,12 +372,7 @@ class Learner:
 
     def _prepare(self, components: int) -> None:
         setup = self._setup(components)
-        self._respond: Kernel = respond
-        if self._compiled:
-            run, streams = setup.build(0)
-            dry_run(setup, run, streams)
-            self._respond = load_responder(run, streams, self._name, self._show)
-            del run  # one at a time may be all that fits
+        self._respond = load_loop(setup, self._compiled, self._name, self._show)
         self._run, self._streams = setup.build(0)
         self._ties = generator(self.seed, 0, TIES)
 

@@ -207,3 +207,63 @@ def go_on(run, budget, streams, control):
         else:
             copy(state, next_state)
     return DONE
+
+
+# ------------------------------------------------------------- environments in Python: step by step
+
+FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
+OVER, OVERFLOW, FULL_UP = -1, -2, -3  # answers that are no action
+MISTAKES = -10  # minus the loop's status: a part has broken its contract
+
+
+@function
+def answer(run, rng):
+    """Return the next action, or a negative answer."""
+    status = choose(run, rng)
+    return int(run.clock[ACTION]) if status == DONE else MISTAKES - status
+
+
+@function
+def start(run, rng):
+    """Begin an episode with the present observation; return as :func:`respond` does."""
+    status = perceive(run, -1, run.state)
+    if status != DONE:
+        return MISTAKES - status
+    begin(run.agent, run.state, rng)
+    return answer(run, rng)
+
+
+@function
+def respond(run, action, reward, situation, streams):
+    """Learn from a transition whose observation is in the run's domain, and choose an action.
+
+    Return it, or one of the negative answers, such as OVER at the end of an episode.
+    """
+    return react(unowned(run), action, reward, situation, unowned(streams))
+
+
+@function
+def react(run, action, reward, situation, streams):
+    """:func:`respond` on unowned arrays."""
+    agent, state, next_state = run.agent, run.state, run.next_state
+    if free_capacity(agent) <= 0:
+        return FULL_UP
+    if situation == FIRST:
+        return start(run, streams.acting)
+    alive = 0.0 if situation == TERMINATED else 1.0
+    if alive > 0.0:
+        status = perceive(run, action, next_state)
+        if status != DONE:
+            return MISTAKES - status
+    errors = learn(
+        agent, Transition(state, action, reward, next_state, alive, -1), streams.planning
+    )
+    errors += plan(agent, streams.planning)
+    if not math.isfinite(errors):
+        return OVERFLOW
+    if situation == GOES_ON:
+        copy(state, next_state)
+        return answer(run, streams.acting)
+    if situation == TRUNCATED:
+        on_truncation(agent, next_state, streams.acting)
+    return OVER

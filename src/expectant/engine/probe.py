@@ -229,18 +229,32 @@ def _questions(
     measures: np.ndarray | None = None,
     action: int = -1,
 ) -> Questions:
-    nothing = np.zeros(padded_size(subject.ranges.features))
+    """Return the questions about some states, with room for the answers."""
+    ranges, nothing = subject.ranges, np.zeros(padded_size(subject.ranges.features))
     measures = np.zeros((0, nothing.size)) if measures is None else measures
-    model, weights = _model_of(subject.agent), _weights_of(subject, "values" in asked)
-    answers = _allocate_answers(subject.ranges, len(states.state_indices), asked, len(measures))
+    agent: Any = inner_agent(subject.agent)
+    planner: Any = getattr(agent, "planner", None)
+    model: Any = unwrapped(planner.model) if hasattr(planner, "model") else None
+    if type(model) not in backed_up_value.implementations:
+        model = NoModelPart(np.nan)
+    weights: Any = np.zeros((0, ranges.features))
+    if _has_values(subject):
+        weights = agent.weights
+    elif "values" in asked:
+        name = type(subject.agent).__name__
+        raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")
+    rows = {topic: len(states.state_indices) if topic in asked else 0 for topic in TOPICS}
+    answers = Answers(
+        features=zeros((rows["features"], ranges.features)),
+        values=zeros(rows["values"]),
+        preferences=zeros((rows["preferences"], ranges.actions)),
+        greedy=zeros(rows["preferences"], np.int64),
+        ties=zeros(rows["preferences"], np.int64),
+        policy=zeros((rows["policy"], ranges.actions)),
+        rewards=zeros((rows["model"], ranges.actions)),
+        futures=zeros((rows["model"], ranges.actions, len(measures))),
+    )
     return Questions(subject, model, weights, measures, nothing, states, action, answers)
-
-
-def _model_of(agent: Any) -> Any:
-    """Return the model of an agent, or a stand-in that answers NaN."""
-    planner: Any = getattr(inner_agent(agent), "planner", None)
-    model = unwrapped(planner.model) if hasattr(planner, "model") else None
-    return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
 
 
 def _has_values(subject: Subject) -> bool:
@@ -249,31 +263,3 @@ def _has_values(subject: Subject) -> bool:
     if isinstance(weights, np.ndarray):
         return weights.ndim in (1, 2) and weights.shape[-1] >= subject.ranges.features
     return type(weights) in state_value.implementations
-
-
-def _weights_of(subject: Subject, needed: bool) -> Any:
-    """Return the weights of an agent's values; no rows if it has none and none are needed."""
-    if _has_values(subject):
-        return getattr(inner_agent(subject.agent), "weights", None)
-    if needed:
-        name = type(subject.agent).__name__
-        raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")
-    return np.zeros((0, subject.ranges.features))
-
-
-def _allocate_answers(ranges: Ranges, count: int, asked: Collection[str], measures: int) -> Answers:
-    """Allocate the answers for some states."""
-    unknown = set(asked) - set(TOPICS)
-    if unknown:
-        raise ValueError(f"asked: must be among {', '.join(TOPICS)}, got {', '.join(unknown)}")
-    rows = {topic: count if topic in asked else 0 for topic in TOPICS}
-    return Answers(
-        features=zeros((rows["features"], ranges.features)),
-        values=zeros(rows["values"]),
-        preferences=zeros((rows["preferences"], ranges.actions)),
-        greedy=zeros(rows["preferences"], np.int64),
-        ties=zeros(rows["preferences"], np.int64),
-        policy=zeros((rows["policy"], ranges.actions)),
-        rewards=zeros((rows["model"], ranges.actions)),
-        futures=zeros((rows["model"], ranges.actions, measures)),
-    )

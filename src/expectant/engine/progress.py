@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 from expectant.core.errors import missing_packages
 
@@ -18,28 +18,24 @@ RELIABLE_FROM = 0.02  # the estimate of the time left is unreliable below 2 %
 ShowFraction = Callable[[float], None]
 
 
-class Reporter(Protocol):
+class Reporter:
     """Shows compilation (loading, if ``cached``), the progress of runs, and notes.
 
     ``progress`` yields a function that takes the fraction done.
     """
 
-    def compilation(self, what: str, cached: bool) -> AbstractContextManager[None]: ...
-    def progress(self, what: str) -> AbstractContextManager[ShowFraction]: ...
+    def compilation(self, what: str, cached: bool) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def progress(self, what: str) -> AbstractContextManager[ShowFraction]:
+        return nullcontext(lambda fraction: None)
+
     def note(self, text: str) -> None:
         say(text)
 
 
 class Silent(Reporter):
     """Shows nothing but notes."""
-
-    @contextmanager
-    def compilation(self, what: str, cached: bool) -> Iterator[None]:
-        yield
-
-    @contextmanager
-    def progress(self, what: str) -> Iterator[ShowFraction]:
-        yield lambda fraction: None
 
 
 class Lines(Reporter):
@@ -170,21 +166,12 @@ def duration_text(seconds: float) -> str:
 def make_bar(left: bool = True) -> Any:
     """Make a progress bar with percentage, time passed and, if ``left``, time left."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress, TimeElapsedColumn
 
+    columns = Progress.get_default_columns()  # the last one is the time left
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
+        *(columns if left else columns[:-1]),
         TimeElapsedColumn(),
-        *([TimeRemainingColumn()] if left else []),
         console=Console(stderr=True),
         transient=True,
     )

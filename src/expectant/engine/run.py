@@ -17,51 +17,85 @@ from expectant.core.config import Config, suggest_parameter
 from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import SEED, Streams
-from expectant.core.rules import flag, or_none, whole
+from expectant.core.rules import Rule, flag, or_none, whole
 from expectant.core.verbs import count_evicted
 from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
 from expectant.engine.divergence import explain_divergence
-from expectant.engine.driver import drive, fraction_done, new_control
-from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.memory import count_fitting_threads
+from expectant.engine.driver import Stop, drive, fraction_done, new_control
+from expectant.engine.loop import DIVERGED, DONE, STEPS, Run
 from expectant.engine.progress import Reporter, Silent, make_reporter, say
 from expectant.engine.result import Result
-from expectant.engine.setup import Setup, core_count, finish_records, load_loop, report_evictions
+from expectant.engine.setup import Setup, core_count, count_fitting_threads, load_loop
 from expectant.engine.workers import (
     CompileOrder,
     OnStart,
-    Processes,
     RunOne,
+    RunSource,
     compile_ahead,
     compile_loop,
+    run_in_worker,
     run_on_threads,
+    start_workers,
 )
 from expectant.jit.compile import Kernel, use_compiled
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 MOST_FAILURES = 5  # in a row, after which no further run is started
+KINDS: dict[type, str] = {Domain: "a domain", Features: "a feature map", Agent: "an agent"}
+RULES = {
+    "episodes": or_none(whole(1)),
+    "steps": or_none(whole(1)),
+    "runs": whole(1),
+    "seed": SEED,
+    "threads": or_none(whole(1)),
+    "bins": whole(1),
+    "step_limit": or_none(whole(1)),
+    "first_run": whole(0),
+    "compiled": or_none(flag()),
+    "keep_agents": flag(),
+}
 
 
-def hint_unknown_arguments(
-    function: Callable[Parameters, Returned],
-) -> Callable[Parameters, Returned]:
-    """Make a function suggest a known argument where it is called with an unknown one."""
-    known = list(inspect.signature(function).parameters)
+def check_arguments(
+    **rules: Rule[Any],
+) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
+    """Make a function check its arguments, and suggest a known one in place of an unknown one."""
 
-    @functools.wraps(function)
-    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
-        for name, value in kwargs.items():
-            if name not in known:
-                text = f"{function.__name__}: unknown argument {name}={value!r}"
-                raise TypeError(text + suggest_parameter(name, known))
-        return function(*args, **kwargs)
+    def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+        owner, known = function.__name__, list(inspect.signature(function).parameters)
 
-    return call
+        @functools.wraps(function)
+        def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+            for name, value in (*zip(known, args, strict=False), *kwargs.items()):
+                if name not in known:
+                    text = f"{owner}: unknown argument {name}={value!r}"
+                    raise TypeError(text + suggest_parameter(name, known))
+                if name in rules:
+                    rules[name].check(owner, name, value)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
-@hint_unknown_arguments
+def check_part(owner: str, argument: str, part: Any, kind: type) -> None:
+    """Refuse what is not a domain, a feature map or an agent."""
+    if isinstance(part, kind):
+        return
+    hint = ""
+    if isinstance(part, type) and hasattr(part, "build"):
+        hint = f"; give one, {part.__name__}(...), not the class"
+    elif isinstance(part, str) or hasattr(part, "reset"):
+        hint = "; for an environment of Gymnasium, ex.Gym(...)"
+    elif hasattr(part, "build") and not isinstance(part, Config):
+        hint = f"; derive its class from ex.{kind.__name__}"
+    raise ValueError(f"{owner}: {argument} must be {KINDS[kind]}, got {part!r}{hint}")
+
+
+@check_arguments(**RULES)
 def run(
     domain: Domain | GymSource,
     features: Features,
@@ -93,21 +127,10 @@ def run(
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
-    for argument, value, rule in (
-        ("episodes", episodes, or_none(whole(1))),
-        ("steps", steps, or_none(whole(1))),
-        ("runs", runs, whole(1)),
-        ("seed", seed, SEED),
-        ("threads", threads, or_none(whole(1))),
-        ("bins", bins, whole(1)),
-        ("step_limit", step_limit, or_none(whole(1))),
-        ("first_run", first_run, whole(0)),
-        ("compiled", compiled, or_none(flag())),
-        ("keep_agents", keep_agents, flag()),
-    ):
-        rule.check("run", argument, value)
     domain = as_domain(domain)
-    _check_parts(domain, features, agent)
+    check_part("run", "domain", domain, Domain)
+    check_part("run", "features", features, Features)
+    check_part("run", "agent", agent, Agent)
     setup = Setup(
         domain,
         features,
@@ -120,22 +143,20 @@ def run(
     )
     start = time.perf_counter()
     show, at_once = make_reporter(progress), min(threads or core_count(), runs)
-    source, failures = Runs(setup, compiled, keep_agents), Failures()
-    with Processes() as processes:
-        if domain.external and at_once > 1:
-            processes.start(source, at_once)
-        kernel = load_loop(setup, compiled, setup.title, show)
-        at_once = count_fitting_threads(setup, runs, at_once, keep_agents)
-        ready = time.perf_counter()
-        numbers = range(first_run, first_run + runs)
-        finished = _run_all(source, kernel, numbers, at_once, processes, show, failures)
+    source, numbers = Runs(setup, compiled, keep_agents), range(first_run, first_run + runs)
+    if domain.external and at_once > 1:
+        start_workers(source, at_once)
+    kernel = load_loop(setup, compiled, setup.title, show)
+    at_once = count_fitting_threads(setup, runs, at_once, keep_agents)
+    ready = time.perf_counter()
+    outcomes = _run_all(source, kernel, numbers, at_once, show)
+    finished = [ran for _, ran in sorted(outcomes.items()) if isinstance(ran, Finished)]
     if not finished:
-        failures.check(runs, None)
-    records = [done.records for done in finished]
+        _raise_failures(outcomes, None)
     result = Result(
-        returns=np.stack([record.returns for record in records]),
-        lengths=np.stack([record.lengths for record in records]),
-        rewards=np.stack([record.rewards for record in records]),
+        returns=np.stack([done.returns for done in finished]),
+        lengths=np.stack([done.lengths for done in finished]),
+        rewards=np.stack([done.rewards for done in finished]),
         diverged=np.array([done.diverged for done in finished]),
         divergence=tuple(done.divergence for done in finished if done.divergence),
         domain=domain,
@@ -148,9 +169,14 @@ def run(
         steps=steps,
         first_run=first_run,
         evicted=np.array([done.evicted for done in finished]),
-        missing=failures.missing,
+        missing=tuple(n for n in numbers if not isinstance(outcomes[n], Finished)),
     )
-    failures.check(runs, result)
+    _raise_failures(outcomes, result)
+    if result.evicted.any():
+        show.note(
+            f"{setup.title}: {result.evicted.sum():,} entries of models were evicted, whose "
+            "columns were full: use a larger capacity, or a larger threshold"
+        )
     if result.divergence and progress is True:
         others = f" (and {len(result.divergence) - 1} more, see result.divergence)"
         say(result.divergence[0] + (others if len(result.divergence) > 1 else ""))
@@ -174,36 +200,40 @@ def compile_agents(
     compile_ahead(orders, make_reporter(progress))
 
 
-def _check_parts(domain: Any, features: Any, agent: Any) -> None:
-    for argument, part, text, kind in (
-        ("domain", domain, "a domain", Domain),
-        ("features", features, "a feature map", Features),
-        ("agent", agent, "an agent", Agent),
-    ):
-        if isinstance(part, kind):
-            continue
-        hint = ""
-        if isinstance(part, type) and hasattr(part, "build"):
-            hint = f"; give one, {part.__name__}(...), not the class"
-        elif isinstance(part, str) or hasattr(part, "reset"):
-            hint = "; for an environment of Gymnasium, ex.Gym(...)"
-        elif hasattr(part, "build") and not isinstance(part, Config):
-            hint = f"; derive its class from ex.{kind.__name__}"
-        raise ValueError(f"run: {argument} must be {text}, got {part!r}{hint}")
-
-
 class Finished(NamedTuple):
-    """A finished run: its records, and all of it if ``keep_agents`` is set."""
+    """The records of a finished run, and all of it if it is ``kept``."""
 
-    records: Run
+    returns: np.ndarray
+    lengths: np.ndarray
+    rewards: np.ndarray
     diverged: bool
     divergence: str
     evicted: int
     kept: tuple[Run, Streams] | None
 
 
+def finish_run(setup: Setup, stop: Stop, keep: bool = False) -> Finished:
+    """Return the records of a run at its last stop: mean rewards, NaN from a divergence on."""
+    run, rewards = stop.run, stop.run.rewards
+    if rewards.size:
+        sizes = np.full(rewards.size, setup.bin)
+        sizes[-1] = setup.steps - setup.bin * (rewards.size - 1)
+        rewards = rewards / sizes
+        if stop.status != DONE:
+            rewards[(run.clock[STEPS] - 1) // setup.bin :] = np.nan
+    return Finished(
+        run.returns,
+        run.lengths,
+        rewards,
+        diverged=stop.status == DIVERGED,
+        divergence=explain_divergence(run, stop.status, setup.agent, setup.domain.display_name),
+        evicted=count_evicted(run.agent),
+        kept=(run, stop.streams) if keep else None,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(RunSource):
     """The runs of a setup, in this process or in a worker that loads its own loop."""
 
     setup: Setup
@@ -214,65 +244,12 @@ class Runs:
         return partial(self.run, load_loop(self.setup, self.compiled, "", Silent()))
 
     def run(self, kernel: Kernel, number: int, control: np.ndarray, on_start: OnStart) -> Finished:
-        setup = self.setup
-        for stop in drive(setup, number, kernel, control, (0, setup.length)):
+        for stop in drive(self.setup, number, kernel, control, (0, self.setup.length)):
             on_start(stop.run.clock)
-        return Finished(
-            records=finish_records(setup, stop.run, stop.status),
-            diverged=stop.status == DIVERGED,
-            divergence=explain_divergence(
-                stop.run, stop.status, setup.agent, setup.domain.display_name
-            ),
-            evicted=count_evicted(stop.run.agent),
-            kept=(stop.run, stop.streams) if self.keep else None,
-        )
+        return finish_run(self.setup, stop, self.keep)
 
 
-class Failures:
-    """Runs whose environment failed; the others finish nevertheless."""
-
-    def __init__(self) -> None:
-        self.errors: dict[int, EnvError] = {}
-        self.not_started: list[int] = []
-        self.in_a_row = 0
-
-    def attempt(self, run_one: Callable[[int], Finished], number: int) -> Finished | None:
-        """Do a run; None if its environment fails, or too many in a row have failed before."""
-        if self.in_a_row >= MOST_FAILURES:
-            self.not_started.append(number)
-            return None
-        try:
-            finished = run_one(number)
-        except EnvError as error:
-            self.errors[number] = error
-            self.in_a_row += 1
-            return None
-        self.in_a_row = 0
-        return finished
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        return tuple(sorted([*self.errors, *self.not_started]))
-
-    def check(self, runs: int, finished: Result | None) -> None:
-        """Raise one error for all failures, with the result of the other runs."""
-        if not self.errors:
-            return
-        failed, rest = sorted(self.errors), runs - len(self.missing)
-        first = self.errors[failed[0]]
-        text = str(first)
-        if len(failed) > 1:
-            text += f"; {len(failed)} of {runs} runs failed ({', '.join(map(str, failed))})"
-        if self.not_started:
-            text += (
-                f", {len(self.not_started)} were not started after {MOST_FAILURES} failures in a "
-                "row"
-            )
-        if rest:
-            text += f"; {rest} of {runs} runs have finished, see the error's finished"
-        error = type(first)(text)
-        error.finished = finished
-        raise error from first
+Outcomes = dict[int, Finished | EnvError | None]  # by run; None: not started
 
 
 def _run_all(
@@ -280,37 +257,56 @@ def _run_all(
     kernel: Kernel,
     numbers: range,
     threads: int,
-    processes: Processes,
     show: Reporter,
-    failures: Failures,
-) -> list[Finished]:
-    """Do all runs; return those that have finished, in order."""
+) -> Outcomes:
+    """Do all runs; if an environment fails, the others finish nevertheless."""
     setup, control, local = source.setup, new_control(), partial(source.run, kernel)
     clocks: dict[int, np.ndarray] = {}
-    in_workers = setup.domain.external and threads > 1
+    failures = 0  # in a row
 
-    def run_one(number: int) -> Finished:
+    def run_one(number: int) -> Finished | EnvError | None:
+        nonlocal failures
+        if failures >= MOST_FAILURES:
+            return None
         on_start = partial(clocks.__setitem__, number)
         try:
-            if in_workers:
-                ran = processes.run(source, number, control, on_start, local)
+            if setup.domain.external and threads > 1:
+                ran = run_in_worker(source, number, control, on_start, local)
             else:
                 ran = local(number, control, on_start)
+        except EnvError as error:
+            failures += 1
+            return error
         finally:
             clocks.pop(number, None)
         if ran is None or control[0]:
             raise KeyboardInterrupt
-        report_evictions(setup, number, ran.evicted, show.note)
+        failures = 0
         return ran
 
-    finished: dict[int, Finished] = {}
-    work = partial(failures.attempt, run_one)
+    outcomes: Outcomes = {}
     with show.progress(setup.title) as show_fraction:
-        for batch in run_on_threads(work, numbers, threads, control):
-            for ended in batch:
-                ran = ended.result()
-                if ran is not None:
-                    finished[ended.item] = ran
+        for batch in run_on_threads(run_one, numbers, threads, control):
+            outcomes.update({ended.item: ended.result() for ended in batch})
             under_way = sum(fraction_done(setup, clock) for clock in list(clocks.values()))
-            show_fraction((len(finished) + under_way) / len(numbers))
-    return [finished[number] for number in sorted(finished)]
+            show_fraction((len(outcomes) + under_way) / len(numbers))
+    return outcomes
+
+
+def _raise_failures(outcomes: Outcomes, finished: Result | None) -> None:
+    """Raise one error for all runs whose environment failed, with the result of the others."""
+    errors = {n: error for n, error in sorted(outcomes.items()) if isinstance(error, EnvError)}
+    if not errors:
+        return
+    runs, first = len(outcomes), next(iter(errors.values()))
+    not_started = sum(outcome is None for outcome in outcomes.values())
+    text = str(first)
+    if len(errors) > 1:
+        text += f"; {len(errors)} of {runs} runs failed ({', '.join(map(str, errors))})"
+    if not_started:
+        text += f", {not_started} were not started after {MOST_FAILURES} failures in a row"
+    if finished is not None:
+        text += f"; {finished.diverged.size} of {runs} runs have finished, see the error's finished"
+    error = type(first)(text)
+    error.finished = finished
+    raise error from first

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +16,21 @@ from expectant.checks.dry_run import check_counts, dry_run
 from expectant.core import tree
 from expectant.core.config import is_all_builtin
 from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_checked_agent
-from expectant.core.memory import ALWAYS_FREE, full, memory_limit, zeros
+from expectant.core.memory import (
+    ALWAYS_FREE,
+    TooLargeError,
+    claim,
+    full,
+    memory_limit,
+    refuse_large,
+    size_text,
+    zeros,
+)
 from expectant.core.reductions import padded_size
 from expectant.core.rng import Streams, run_streams
 from expectant.core.vectors import empty_state
 from expectant.engine.driver import new_control
-from expectant.engine.gym_loop import first_response, load_responder, respond
-from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
-from expectant.engine.memory import RunSize, check_size, refuse_large
+from expectant.engine.loop import FIRST, NUMBER, Budget, Ranges, Run, respond, simulate
 from expectant.engine.progress import Reporter, say
 from expectant.jit.compile import Kernel, compile_for, entry_point, is_compiled, use_compiled
 
@@ -30,12 +40,26 @@ SMALL = 4096  # the ends of larger arrays are too rarely written to matter
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
 
 
+class RunSize(NamedTuple):
+    """Bytes of one run: the domain's tables, which runs share, the rest, and its records."""
+
+    shared: int
+    unshared: int
+    records: int
+
+    @classmethod
+    def of(cls, run: Run) -> RunSize:
+        total, shared = tree.total_bytes(run), tree.total_bytes(run.domain)
+        return cls(
+            shared, total - shared, tree.total_bytes((run.returns, run.lengths, run.rewards))
+        )
+
+
 @dataclass(frozen=True)
 class Setup:
     """A domain, features and an agent, with the length of a run and a seed.
 
-    ``aligned`` runs share no cache lines, which is faster. ``strict`` refuses a parameter that a
-    user's agent never reads.
+    ``aligned`` runs share no cache lines, which is faster.
     """
 
     domain: Domain
@@ -48,8 +72,6 @@ class Setup:
     step_limit: int | None = None
     seed: int = 0
     aligned: bool = True
-    strict: bool = True
-    _measured: list[RunSize] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_counts(self.domain)
@@ -78,24 +100,21 @@ class Setup:
         domain = self.domain.for_run(number)
         return self if domain is self.domain else replace(self, domain=domain)
 
-    @property
+    @cached_property
     def size(self) -> RunSize:
-        """The memory of a run; one is built if none has been."""
-        if not self._measured:
-            self.build(0)
-        return self._measured[0]
+        """The memory of a run."""
+        return RunSize.of(self.build(0)[0])
 
     def build(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """Build all arrays of one run from its seed; setting ``control[0]`` stops its work."""
-        if self._measured:
-            with refuse_large(self.title, None):
-                return self._build(number, control)
-        limit = memory_limit(ALWAYS_FREE + 1)
+        is_first = "size" not in vars(self)
+        limit = memory_limit(ALWAYS_FREE + 1) if is_first else None
         with refuse_large(self.title, limit):
             run, streams = self._build(number, control)
-        size = RunSize.of(run)
-        check_size(self.title, size, limit)
-        self._measured.append(size)
+        if is_first:
+            size = vars(self)["size"] = RunSize.of(run)
+            with refuse_large(self.title, limit):
+                claim(size.shared + size.unshared)
         return run, streams
 
     def _build(self, number: int, control: np.ndarray | None) -> tuple[Run, Streams]:
@@ -114,11 +133,10 @@ class Setup:
             planning=streams.planning,
             control=new_control() if control is None else control,
         )
-        build_agent = build_checked_agent if self.strict else type(self.agent).build_agent
         run = Run(
             domain=domain_part,
             features=features_part,
-            agent=build_agent(self.agent, context),
+            agent=build_checked_agent(self.agent, context),
             state=empty_state(context.shape),
             next_state=empty_state(context.shape),
             ranges=Ranges(context.actions, context.shape.size, int(self.domain.states or 0)),
@@ -163,17 +181,23 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def load_loop(setup: Setup, compiled: bool | None, name: str, show: Reporter) -> Kernel:
-    """Return the loop for a setup, compiled (or loaded from disk) unless asked not to."""
-    run, streams = setup.build(0)
-    outside = setup.domain.external
+def load_loop(
+    setup: Setup,
+    compiled: bool | None,
+    name: str,
+    show: Reporter,
+    first: tuple[Run, Streams] | None = None,
+) -> Kernel:
+    """Return the loop for runs like the ``first``, compiled or loaded from disk if wanted.
+
+    The first run, by default run 0 of the setup, is used up.
+    """
+    run, streams = first or setup.build(0)
+    entry, arguments = _first_call(run, streams)
     if not use_compiled(compiled):
-        return respond if outside else simulate
+        return entry
     dry_run(setup, run, streams)
-    if outside:
-        return load_responder(run, streams, name, show)
-    arguments = _no_steps(run, streams)
-    kernel = compile_for(simulate, arguments, name, show)
+    kernel = compile_for(entry, arguments, name, show)
     return entry_point(kernel, *arguments) if has_fixed_types(setup) else kernel
 
 
@@ -186,38 +210,60 @@ def has_fixed_types(setup: Setup) -> bool:
     return is_all_builtin(setup.domain, setup.features, setup.agent)
 
 
-def _no_steps(run: Run, streams: Streams) -> tuple[object, ...]:
-    """Return arguments with which the loop does nothing."""
-    return run, Budget(0, 0, 1), streams, new_control()
+def is_loop_compiled(setup: Setup, first: tuple[Run, Streams] | None = None) -> bool:
+    """True if the loop for runs like the ``first`` is compiled, in memory or on disk."""
+    return is_compiled(*_first_call(*(first or setup.build(0))))
 
 
-def is_loop_compiled(setup: Setup) -> bool:
-    """True if the loop for a setup is compiled, in memory or on disk."""
-    run, streams = setup.build(0)
-    if setup.domain.external:
-        return is_compiled(respond, first_response(run, streams))
-    return is_compiled(simulate, _no_steps(run, streams))
+def _first_call(run: Run, streams: Streams) -> tuple[Kernel, tuple[Any, ...]]:
+    """Return the loop and arguments with which it does nothing, or only responds once."""
+    if hasattr(run.domain, "received"):  # from Python
+        return respond, (run, -1, 0.0, FIRST, streams)
+    return simulate, (run, Budget(0, 0, 1), streams, new_control())
 
 
-def finish_records(setup: Setup, run: Run, status: int) -> Run:
-    """Turn the sums of a finished run into means, NaN from a divergence on, and drop its parts."""
-    rewards = run.rewards
-    if rewards.size:
-        sizes = np.full(rewards.size, setup.bin)
-        sizes[-1] = setup.steps - setup.bin * (rewards.size - 1)
-        rewards = rewards / sizes
-        if status != DONE:
-            rewards[(run.clock[STEPS] - 1) // setup.bin :] = np.nan
-    return run._replace(rewards=rewards, agent=None, domain=None, features=None)
-
-
-def report_evictions(
-    setup: Setup, number: int, count: int, tell: Callable[[str], None] = say
-) -> None:
-    """Report once for every setup that its model has evicted entries."""
-    if count and "told" not in vars(setup):
-        vars(setup)["told"] = True
-        tell(
-            f"{setup.title}: run {number} evicted {count:,} entries of its model, "
-            "whose columns were full: use a larger capacity, or a larger threshold"
+def count_fitting_threads(setup: Setup, runs: int, threads: int, keep: bool) -> int:
+    """Return the number of threads on which runs fit into memory; refuse what fits on none."""
+    size, most = setup.size, min(threads, runs)
+    left = size.unshared if keep else size.records
+    results = size.shared + runs * left + (runs * size.records if runs > 1 else 0)
+    each = size.unshared - left  # while it runs
+    free = memory_limit(results + most * each)
+    if free < results + each:
+        reason = ", because keep_agents=True keeps every run" if keep else ""
+        advice = "keep_agents=False or fewer runs" if keep else "fewer runs, episodes or bins"
+        raise TooLargeError(
+            f"{setup.title}: {runs} runs need {size_text(results + each)}{reason}; "
+            f"{size_text(free)} are free: use {advice}"
         )
+    if free >= results + most * each:
+        return most
+    fitting = int((free - results) // each)
+    say(
+        f"{setup.title}: {fitting} at once instead of {most}, because a run needs "
+        f"{size_text(size.shared + size.unshared)} and {size_text(free)} are free"
+    )
+    return fitting
+
+
+class MemoryPool:
+    """Memory that runs of several setups share: a run waits until there is enough for it."""
+
+    def __init__(self) -> None:
+        self.free = memory_limit(ALWAYS_FREE + 1)
+        self.taken = 0
+        self.returned = threading.Condition()
+
+    @contextmanager
+    def reserve(self, setup: Setup) -> Iterator[None]:
+        """Wait for the memory of one run, and hold it."""
+        size = setup.size.shared + setup.size.unshared
+        with self.returned:
+            self.returned.wait_for(lambda: self.taken == 0 or self.taken + size <= self.free)
+            self.taken += size
+        try:
+            yield
+        finally:
+            with self.returned:
+                self.taken -= size
+                self.returned.notify_all()

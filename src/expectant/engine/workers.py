@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,10 +40,7 @@ if TYPE_CHECKING:
     from loky.process_executor import ProcessPoolExecutor
 
 POLL_SECONDS = 0.2
-HEAD_START = 0.001  # seconds in which the first thread shows how long a piece of work takes
-TINY_SECONDS = 0.0001  # threads would wait for each other longer than they work
-BATCH_SECONDS = 0.005  # between two batches of results of a thread
-QUEUED_BATCHES = 4  # of a thread, that may wait to be stored
+QUEUED_RESULTS = 1000  # that may wait to be stored
 HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
 RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # memory of a worker
@@ -82,52 +79,43 @@ def run_on_threads(
     """Do work on threads; yield what has ended since the last time, until all items are done.
 
     Leaving it, with an error or an interruption, sets ``control[0]``, which work under way must
-    heed, and waits for the threads. One thread begins; the others join unless the pieces of work
-    are tiny. Items are taken as they are needed, by one thread at a time.
+    heed, and waits for the threads. Items are taken as they are needed, by one thread at a time.
     """
-    remaining, lock, done, no_item = iter(items), threading.Lock(), [0], object()
-    batches: queue.Queue[list[Ended[Item, Value]] | None] = queue.Queue(QUEUED_BATCHES * threads)
+    remaining, lock, no_item = iter(items), threading.Lock(), object()
+    results: queue.Queue[Ended[Item, Value] | None] = queue.Queue(QUEUED_RESULTS)
 
-    def put(batch: list[Ended[Item, Value]] | None) -> None:
+    def put(ended: Ended[Item, Value] | None) -> None:
         while not control[0]:
             with suppress(queue.Full):
-                return batches.put(batch, timeout=POLL_SECONDS)
+                return results.put(ended, timeout=POLL_SECONDS)
 
     def work_until_done() -> None:
-        batch, due = list[Ended[Item, Value]](), time.perf_counter() + BATCH_SECONDS
         while not control[0]:
             with lock:
                 item: Any = next(remaining, no_item)
             if item is no_item:
                 break
             try:
-                batch.append(Ended(item, work(item), None))
+                ended = Ended(item, work(item), None)
             except BaseException as error:
-                batch.append(Ended(item, None, error))
-            done[0] += 1
-            if len(batch) >= batch_size or time.perf_counter() >= due:
-                put(batch)
-                batch, due = [], time.perf_counter() + BATCH_SECONDS
-        put(batch)
+                ended = Ended(item, None, error)
+            put(ended)
         put(None)
 
-    start, idle, active = time.perf_counter(), threads - 1, 1
-    crew, patience = [_start_thread(work_until_done)], HEAD_START
+    crew = [_start_thread(work_until_done) for _ in range(threads)]
+    active = threads
     try:
-        while active:
-            batch: list[Ended[Item, Value]] | None = []
-            try:
-                batch = batches.get(timeout=patience)
-            except queue.Empty:
-                if not any(thread.is_alive() for thread in crew):
-                    break  # stopped through the control
-            if batch is None:
-                active -= 1
-            if active and time.perf_counter() - start > TINY_SECONDS * done[0]:
-                crew += [_start_thread(work_until_done) for _ in range(idle)]
-                active, idle = active + idle, 0
-            patience = POLL_SECONDS
-            yield batch or []
+        while active and (not control[0] or any(thread.is_alive() for thread in crew)):
+            batch: list[Ended[Item, Value]] = []
+            with suppress(queue.Empty):
+                ended = results.get(timeout=POLL_SECONDS)
+                while ended is not None:
+                    batch.append(ended)
+                    if len(batch) == batch_size:
+                        break
+                    ended = results.get_nowait()
+                active -= ended is None
+            yield batch
     finally:
         control[0] = control[0] or active > 0
         for thread in crew:
@@ -165,76 +153,65 @@ def iterate_interruptibly(values: Iterable[Value], control: np.ndarray) -> Itera
 # ----------------------------------------------------------------------- worker processes
 
 
-class RunSource(Protocol):
-    """Runs of a setup: pickled, sent to workers, and prepared once by each."""
+class RunSource:
+    """Runs of a ``setup``: pickled, sent to workers, and prepared once by each."""
 
-    @property
-    def setup(self) -> Setup: ...
+    setup: Setup
 
-    def prepare(self) -> RunOne: ...
+    def prepare(self) -> RunOne:
+        raise NotImplementedError
+
+    @cached_property
+    def payload(self) -> bytes | None:
+        """The pickled runs with all that decides what they do; None if no worker can do them."""
+        domain = self.setup.domain
+        try:
+            pickled = _pickle((self, _hash_code(self.setup), _registry_entry(domain)))
+        except Exception:  # whatever the parts of an environment raise
+            return None
+        return pickle.dumps((os.getcwd(), dict(os.environ), list(sys.path), pickled))
 
 
 class Refused(Exception):
     """A worker cannot do the runs of a setup, or would do others."""
 
 
-class Processes:
-    """Worker processes for runs of environments.
+def start_workers(source: RunSource, count: int) -> None:
+    """Start workers that will be needed, while this process compiles or loads the loop."""
+    if source.payload is not None:
+        for _ in range(min(count, _count_fitting(RUN_BYTES)) - len(_idle)):
+            _idle.append(Worker())
 
-    A crash or a hang of an environment ends one worker, and is the error of one run. Runs that a
-    worker cannot import, or would import differently, are done in this process.
+
+def run_in_worker(
+    source: RunSource, number: int, control: np.ndarray, on_start: OnStart, local: RunOne
+) -> Any:
+    """Do one run in a worker process; None if it was stopped through ``control``.
+
+    A crash or a hang of the environment ends one worker, and is the error of one run. Runs that a
+    worker cannot import, or would import differently, are done by ``local`` in this process.
     """
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.payloads: dict[int, tuple[RunSource, bytes | None]] = {}
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        end_idle_workers(core_count())
-
-    def start(self, source: RunSource, count: int) -> None:
-        """Start workers that will be needed, while this process compiles or loads the loop."""
-        if self._payload(source) is not None:
-            for _ in range(min(count, _count_fitting(RUN_BYTES)) - len(_idle)):
-                _idle.append(Worker())
-
-    def run(
-        self, source: RunSource, number: int, control: np.ndarray, on_start: OnStart, local: RunOne
-    ) -> Any:
-        """Do one run; None if it was stopped through ``control``."""
-        while not control[0]:
-            payload = self._payload(source)
-            worker = None if payload is None else self._take_worker()
-            if payload is None or worker is None:
-                return local(number, control, on_start)
-            try:
-                return worker.run(payload, number, control, on_start, repr(source.setup.domain))
-            except Refused:
-                if worker.is_new:  # others would refuse it too
-                    self.payloads[id(source)] = source, None
-                else:  # it may have imported an earlier version
-                    worker.is_busy = True
-            finally:
-                if worker.is_busy:  # crashed, hanging, stopped or outdated: its reply may be late
-                    worker.end()
-                else:
-                    _idle.append(worker)
-        return None
-
-    def _payload(self, source: RunSource) -> bytes | None:
-        """Return the pickled runs; None if a worker could not do them."""
-        with self.lock:
-            if id(source) not in self.payloads:
-                self.payloads[id(source)] = source, _pickle_runs(source)
-            return self.payloads[id(source)][1]
-
-    def _take_worker(self) -> Worker | None:
-        with suppress(IndexError):
-            return _idle.pop()
-        return Worker() if _count_fitting(RUN_BYTES) else None
+    while not control[0]:
+        if source.payload is None or not (_idle or _count_fitting(RUN_BYTES)):
+            return local(number, control, on_start)
+        try:
+            worker = _idle.pop()
+        except IndexError:
+            worker = Worker()
+        try:
+            return worker.run(source, number, control, on_start)
+        except Refused:
+            if worker.is_new:  # others would refuse it too
+                vars(source)["payload"] = None
+            else:  # it may have imported an earlier version
+                worker.is_busy = True
+        finally:
+            # Never reuse a busy worker: its late reply would be attributed to the next run.
+            if worker.is_busy or len(_idle) >= core_count():
+                worker.end()
+            else:
+                _idle.append(worker)
+    return None
 
 
 class Worker:
@@ -250,19 +227,24 @@ class Worker:
             1, timeout=IDLE_SECONDS, initializer=_set_up_worker, initargs=(self.path,)
         )
         self.is_new, self.is_busy = True, False
-        self.started = _submit(self.executor, _import_compiler)
+        _submit(self.executor, _import_compiler)
 
-    def run(
-        self, payload: bytes, number: int, control: np.ndarray, on_start: OnStart, name: str
-    ) -> Any:
+    def run(self, source: RunSource, number: int, control: np.ndarray, on_start: OnStart) -> Any:
         """Do one run; None if it was stopped."""
         from loky.process_executor import BrokenProcessPool
 
         self.is_busy, self.row[:] = True, 0
         on_start(self.row)
+        name, since, clock = repr(source.setup.domain), time.monotonic(), self.row.tolist()
         try:
-            future = _submit(self.executor, _run_in_worker, payload, number)
-            if not self._wait_for(future, control, f"{name}: no answer in run {number}"):
+            future = _submit(self.executor, _run_in_worker, source.payload, number)
+            while not (wait([future], POLL_SECONDS).done or control[0]):
+                if self.row.tolist() != clock:
+                    since, clock = time.monotonic(), self.row.tolist()
+                elif time.monotonic() - since > HANG_SECONDS:
+                    where = f"{name}: no answer in run {number}{self._position()}"
+                    raise EnvTimeout(f"{where} for {HANG_SECONDS:.0f} s")
+            if not future.done():
                 return None
             self.is_busy = False
             answer = future.result()
@@ -277,16 +259,6 @@ class Worker:
             ) from None
         self.is_new = False
         return answer
-
-    def _wait_for(self, future: Future[Any], control: np.ndarray, text: str) -> bool:
-        """Wait for a run, unless its clock stands still; False if it was stopped."""
-        since, clock = time.monotonic(), self.row.tolist()
-        while not (wait([future], POLL_SECONDS).done or control[0]):
-            if self.row.tolist() != clock:
-                since, clock = time.monotonic(), self.row.tolist()
-            elif time.monotonic() - since > HANG_SECONDS:
-                raise EnvTimeout(f"{text}{self._position()} for {HANG_SECONDS:.0f} s")
-        return future.done()
 
     def _position(self) -> str:
         return f", episode {self.row[EPISODE]}, after step {self.row[STEP]}"
@@ -303,10 +275,10 @@ if hasattr(os, "register_at_fork"):
 
 
 @atexit.register
-def end_idle_workers(kept: int = 0) -> None:
-    """End the workers that wait for runs, but for some."""
+def end_idle_workers() -> None:
+    """End the workers that wait for runs."""
     with suppress(IndexError):
-        while len(_idle) > kept:
+        while True:
             _idle.pop().end()
 
 
@@ -334,7 +306,6 @@ class InWorker:
 
     is_worker = False
     clock: np.ndarray | None = None
-    prepared: ClassVar[dict[bytes, RunOne]] = {}
 
 
 def _set_up_worker(path: str) -> None:
@@ -364,10 +335,9 @@ def _import_compiler() -> None:
     set_up_compiler()
 
 
+@lru_cache(PREPARED_SETUPS)
 def _prepare_in_worker(payload: bytes) -> RunOne:
     """Unpickle runs and load their loop, in the environment of the process that sent them."""
-    if payload in InWorker.prepared:
-        return InWorker.prepared[payload]
     try:
         folder, variables, sys.path[:], pickled = pickle.loads(payload)
         os.chdir(folder)
@@ -383,9 +353,6 @@ def _prepare_in_worker(payload: bytes) -> RunOne:
         run_one: RunOne = source.prepare()
     except Exception as error:  # the sender does the runs itself, and raises what is wrong
         raise Refused(f"{type(error).__name__}: {error}") from None
-    if len(InWorker.prepared) >= PREPARED_SETUPS:
-        InWorker.prepared.pop(next(iter(InWorker.prepared)))
-    InWorker.prepared[payload] = run_one
     return run_one
 
 
@@ -404,16 +371,6 @@ def _run_in_worker(payload: bytes, number: int) -> Any:
 
 
 # ------------------------------------------------------------------------------- pickling
-
-
-def _pickle_runs(source: RunSource) -> bytes | None:
-    """Pickle runs with their environment, the hash of their code, and Gymnasium's entry."""
-    try:
-        code, spec = _hash_code(source.setup), _registry_entry(source.setup.domain)
-        pickled = _pickle((source, code, spec))
-    except Exception:  # whatever the parts of an environment raise
-        return None
-    return pickle.dumps((os.getcwd(), dict(os.environ), list(sys.path), pickled))
 
 
 def _pickle(thing: object) -> bytes:
@@ -512,13 +469,11 @@ def compile_ahead(orders: Sequence[CompileOrder], show: Reporter) -> None:
 @contextmanager
 def compile_in_background(setups: Mapping[str, Setup]) -> Iterator[dict[str, Future[None]]]:
     """Compile the missing loops for setups in one other process, in order, if memory allows."""
-    pickled = {}
-    if _count_fitting(COMPILE_BYTES):
-        for name, setup in setups.items():
-            for _, order in _find_missing([CompileOrder(compile_loop, setup)]):
-                pickled[name] = order
-    with _compiling([*pickled.values()], 1) as futures:
-        yield dict(zip(pickled, futures, strict=True))
+    orders = [CompileOrder(compile_loop, setup, name=name) for name, setup in setups.items()]
+    missing = _find_missing(orders) if _count_fitting(COMPILE_BYTES) else []
+    missing.sort(key=lambda pair: [*setups].index(pair[0].name))
+    with _compiling([pickled for _, pickled in missing], 1) as futures:
+        yield {order.name: future for (order, _), future in zip(missing, futures, strict=True)}
 
 
 @contextmanager

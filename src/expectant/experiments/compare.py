@@ -21,7 +21,7 @@ from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
 from expectant.engine.progress import Reporter
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
-from expectant.engine.run import compile_agents, hint_unknown_arguments, run
+from expectant.engine.run import check_arguments, compile_agents, run
 from expectant.report.formatting import agent_names
 from expectant.report.plot import Optimum, common_optimum, plot
 
@@ -145,7 +145,7 @@ def _difference_row(difference: Difference, decimals: int) -> list[str]:
     ]
 
 
-@hint_unknown_arguments
+@check_arguments()
 def compare(
     domain: Domain | GymSource,
     features: Features,

@@ -21,26 +21,23 @@ from expectant.core import tree
 from expectant.core.config import suggest_name
 from expectant.core.errors import EnvError, require_extra
 from expectant.core.memory import TooLargeError
-from expectant.core.verbs import count_evicted
-from expectant.engine.divergence import explain_divergence
 from expectant.engine.driver import drive, fraction_done, new_control
-from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.memory import MemoryPool
 from expectant.engine.progress import Reporter, Silent
+from expectant.engine.run import Finished, finish_run
 from expectant.engine.setup import (
+    MemoryPool,
     Setup,
     core_count,
-    finish_records,
     has_fixed_types,
     load_loop,
-    report_evictions,
 )
 from expectant.engine.workers import (
     CompileOrder,
     OnStart,
-    Processes,
     RunOne,
+    RunSource,
     compile_loop,
+    run_in_worker,
     run_on_threads,
 )
 from expectant.experiments.recording import load_kernel, order_kernel, record_run
@@ -115,7 +112,7 @@ class Kernels:
 
     def source_for(self, task: Task) -> TaskRuns:
         """Return the runs of a trial for workers, the same object for all its tasks."""
-        return self._sources.setdefault(task.name, TaskRuns(task, self.compiled))
+        return self._sources.setdefault(task.name, TaskRuns(task.trial.setup, task, self.compiled))
 
     def compile_orders(self, tasks: Sequence[Task]) -> list[CompileOrder]:
         """List what to compile, once for every composition; leave out what cannot be built."""
@@ -161,15 +158,12 @@ class Kernels:
 
 
 @dataclass(frozen=True, eq=False)
-class TaskRuns:
+class TaskRuns(RunSource):
     """The runs of a task, for workers."""
 
+    setup: Setup
     task: Task
     compiled: bool | None
-
-    @property
-    def setup(self) -> Setup:
-        return self.task.trial.setup
 
     def prepare(self) -> RunOne:
         kernels = Kernels(self.compiled)
@@ -179,7 +173,7 @@ class TaskRuns:
 
 def run_one(
     task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks,
-    processes: Processes | None = None,
+    in_workers: bool = False,
 ) -> FinishedRun | None:  # fmt: skip
     """Compute one run of a task, of external domains in a worker; None if it was stopped."""
 
@@ -187,14 +181,12 @@ def run_one(
         clocks[task.name, number] = task.trial, clock
 
     run: FinishedRun | None
-    if processes is not None and task.trial.domain.external:
+    if in_workers and task.trial.domain.external:
         local = partial(run_here, task, kernels)
-        run = processes.run(kernels.source_for(task), number, control, on_start, local)
+        run = run_in_worker(kernels.source_for(task), number, control, on_start, local)
     else:
         run = run_here(task, kernels, number, control, on_start)
     clocks.pop((task.name, number), None)
-    if run is not None:
-        report_evictions(task.trial.setup, number, run.evicted)
     return run
 
 
@@ -218,14 +210,13 @@ def run_here(
     seconds = time.thread_time() - start
     if control[0]:
         return None
-    evicted = count_evicted(stop.run.agent)
-    reason = explain_divergence(stop.run, stop.status, trial.agent, trial.domain.display_name)
+    run = finish_run(setup, stop)
     if trial.record is None:
-        curve = make_curve(trial, finish_records(setup, stop.run, stop.status))
-    return FinishedRun(curve, stop.status == DIVERGED, evicted, reason, seconds, stop.steps)
+        curve = make_curve(trial, run)
+    return FinishedRun(curve, run.diverged, run.evicted, run.divergence, seconds, stop.steps)
 
 
-def make_curve(trial: Trial, run: Run) -> np.ndarray:
+def make_curve(trial: Trial, run: Finished) -> np.ndarray:
     """Return the curve of a run: of returns, lengths, rewards, or summed rewards."""
     if trial.steps:
         sizes = np.diff(np.append(trial.firsts, trial.steps))
@@ -263,8 +254,7 @@ def use_threads(
     def work(item: tuple[_TaskInProgress, int]) -> FinishedRun | None:
         part, number = item
         with memory.reserve(part.task.trial.setup):
-            workers = processes if size > 1 else None
-            return run_one(part.task, number, kernels, control, clocks, workers)
+            return run_one(part.task, number, kernels, control, clocks, size > 1)
 
     def cost_so_far() -> float:
         total = sum(cost(part.task.trial) * len(part.runs) for part in list(in_progress))
@@ -272,22 +262,21 @@ def use_threads(
             total += cost(trial) * fraction_done(trial.setup, clock)
         return total
 
-    with Processes() as processes:
-        for ended in run_on_threads(work, list_runs(), size, control, batch_size=4):
-            for (part, number), run, error in ended:
-                if error is not None and not isinstance(error, Exception):
-                    raise error
-                if part.failed or (run is None and error is None):
-                    continue
-                if run is not None:
-                    part.runs[number] = run
-                part.failed = error is not None
-                if part.failed or len(part.runs) == part.task.span.size:
-                    in_progress.pop(part)
-                    runs = [part.runs[number] for number in sorted(part.runs)]
-                    yield TaskResult(part.task, runs, error)
-            if not ended and in_progress:
-                on_progress(next(iter(in_progress)).task.trial, cost_so_far())
+    for ended in run_on_threads(work, list_runs(), size, control, batch_size=4):
+        for (part, number), run, error in ended:
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            if part.failed or (run is None and error is None):
+                continue
+            if run is not None:
+                part.runs[number] = run
+            part.failed = error is not None
+            if part.failed or len(part.runs) == part.task.span.size:
+                in_progress.pop(part)
+                runs = [part.runs[number] for number in sorted(part.runs)]
+                yield TaskResult(part.task, runs, error)
+        if not ended and in_progress:
+            on_progress(next(iter(in_progress)).task.trial, cost_so_far())
 
 
 # ---------------------------------------------------------------------------------------------- Ray

@@ -40,7 +40,7 @@ from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
 from expectant.engine.progress import ShowFraction, Silent, say
 from expectant.engine.result import Result
-from expectant.engine.run import hint_unknown_arguments, run
+from expectant.engine.run import check_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
 from expectant.experiments.store import TRY, mark_folder, versions
@@ -214,7 +214,7 @@ def suggest_agent(agent: Agent, trial: Any) -> Agent:
     return agent.replace(**changes)
 
 
-@hint_unknown_arguments
+@check_arguments()
 def quick_check(
     environment: Domain | GymSource,
     minutes: float = 5.0,

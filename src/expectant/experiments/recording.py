@@ -16,16 +16,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from expectant.analysis.panel import Level
-from expectant.checks.dry_run import dry_run
-from expectant.checks.errors import contract_error
 from expectant.core.config import suggest_name
 from expectant.core.memory import full
 from expectant.core.rng import Streams, evaluation_streams
 from expectant.core.rules import at_least, whole
 from expectant.core.verbs import count_backups
-from expectant.engine.driver import Stop, drive, new_control
-from expectant.engine.evaluate import perform, perform_discounted
-from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
+from expectant.engine.driver import Stop, advance, drive
+from expectant.engine.evaluate import act_greedily
+from expectant.engine.loop import DONE, Run
 from expectant.engine.probe import (
     States,
     all_states,
@@ -35,10 +33,10 @@ from expectant.engine.probe import (
     probe_agent,
 )
 from expectant.engine.progress import Reporter, Silent
-from expectant.engine.setup import Setup
+from expectant.engine.setup import UNLIMITED, Setup, is_loop_compiled, load_loop
 from expectant.engine.workers import CompileOrder
 from expectant.experiments.probes import RETURNS, Probe, Seen, find_probe
-from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
+from expectant.jit.compile import Kernel
 
 
 class Schedule(NamedTuple):
@@ -219,20 +217,14 @@ def evaluate_copy(
     """
     evaluated = _copy_for_evaluation(setup, run, phase, episodes)
     streams = evaluation_streams(setup.seed, number)
-    budget = setup.budget()._replace(episodes=episodes)
-    status = kernel(evaluated, budget, float(setup.agent.discount), streams, control)
-    if status >= NOT_FINITE:
-        raise contract_error(evaluated, status)
-    return evaluated.returns if status == DONE else np.full(episodes, np.nan)
+    budget = setup.budget()._replace(episodes=episodes, steps=UNLIMITED)
+    evaluated, status = advance(kernel, evaluated, budget, streams, control)
+    return evaluated.agent.returns if status == DONE else np.full(episodes, np.nan)
 
 
 def _copy_for_evaluation(setup: Setup, run: Run, phase: int, episodes: int) -> Run:
     """Copy a run and put it at the beginning of an episode of a phase."""
-    evaluated = copy.deepcopy(run)._replace(
-        clock=np.zeros_like(run.clock),
-        returns=np.full(episodes, np.nan),
-        lengths=np.zeros(episodes, np.int64),
-    )
+    evaluated = act_greedily(copy.deepcopy(run), episodes, float(setup.agent.discount))
     setup.domain.prepare_evaluation(evaluated.domain, phase)
     return evaluated
 
@@ -250,11 +242,7 @@ def load_kernel(
         raise ValueError(
             f"record: a probe by episodes needs a domain in compiled code, got {setup.domain!r}"
         )
-    if not use_compiled(compiled):
-        return perform_discounted
-    arguments = _no_episodes(setup)
-    dry_run(setup, arguments[0], arguments[3], perform)
-    return compile_for(perform_discounted, arguments, f"{name}, greedily", show)
+    return load_loop(setup, compiled, f"{name}, greedily", show, _first_evaluation(setup))
 
 
 def order_kernel(setup: Setup, record: Record) -> CompileOrder:
@@ -265,11 +253,10 @@ def order_kernel(setup: Setup, record: Record) -> CompileOrder:
 
 def _has_kernel(record: Record, setup: Setup) -> bool:
     if RETURNS in record.definition.topics:
-        return is_compiled(perform_discounted, _no_episodes(setup))
+        return is_loop_compiled(setup, _first_evaluation(setup))
     return is_probe_compiled(copy_subject(setup.build(0)[0]), _states(setup))
 
 
-def _no_episodes(setup: Setup) -> tuple[Run, Budget, float, Streams, np.ndarray]:
-    """Return arguments for zero episodes."""
+def _first_evaluation(setup: Setup) -> tuple[Run, Streams]:
     run = _copy_for_evaluation(setup, setup.build(0)[0], 0, 0)
-    return run, Budget(0, 0, 1), 1.0, evaluation_streams(setup.seed, 0), new_control()
+    return run, evaluation_streams(setup.seed, 0)

@@ -28,8 +28,7 @@ from expectant.core.config import nested_classes
 from expectant.core.errors import is_builtin
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.domains.gym import Gym
-from expectant.engine.gym_loop import respond
-from expectant.engine.loop import simulate
+from expectant.engine.loop import respond, simulate
 from expectant.engine.probe import ask
 from expectant.engine.setup import Setup
 from expectant.experiments.recording import Record, record_run
