@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from expectant.analysis.curves import interval
 from expectant.core import formatting as tables
 from expectant.core import tree
 from expectant.core.dispatch import delegate
-from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.rng import EVALUATION, evaluation_streams, generator, seed_sequence
+from expectant.core.interfaces import Domain
+from expectant.core.rng import EVALUATION, Streams, evaluation_streams, generator, seed_sequence
 from expectant.core.rules import whole
 from expectant.core.verbs import act, begin, inner_agent, learn, observation, preference
 from expectant.domains.external import GymSource
@@ -27,10 +26,9 @@ from expectant.engine.learner import Learner
 from expectant.engine.loop import DIVERGED, NUMBER, Run
 from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
-from expectant.engine.run import RULES, check_arguments
+from expectant.engine.run import RULES, check_arguments, check_part
 from expectant.engine.setup import Setup, core_count, load_loop
 from expectant.engine.workers import run_on_threads
-from expectant.jit.compile import use_compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,20 +140,6 @@ def act_greedily(run: Run, episodes: int, discount: float = 1.0) -> Run:
     )
 
 
-class TrainedRuns(NamedTuple):
-    """The runs to evaluate, of an agent with features.
-
-    ``domain`` is where they learned, None if unknown; ``numbers`` are those of the runs.
-    """
-
-    agent: Agent
-    features: Features
-    domain: Domain | None
-    runs: Sequence[Run]
-    numbers: Sequence[int]
-    diverged: np.ndarray
-
-
 @check_arguments(**{**RULES, "episodes": whole(1)})
 def evaluate(
     learned: Learner | Result,
@@ -176,17 +160,57 @@ def evaluate(
     differ from those of ``ex.run`` with the same seed. ``step_limit``, ``threads`` and ``compiled``
     are those of ``ex.run``.
     """
-    trained = _trained_runs(learned)
-    where = _check_domain(domain, trained.runs[0])
-    setup = Setup(
-        where, trained.features, trained.agent, episodes=episodes, step_limit=step_limit, seed=seed
-    )
-    show, start = make_reporter(progress), time.perf_counter()
-    if compiled is None and isinstance(learned, Learner):
+    start, show, control = time.perf_counter(), make_reporter(progress), new_control()
+    runs = _learned_runs(learned)
+    numbers, diverged, trained_in = [0], np.zeros(1, bool), None
+    if isinstance(learned, Result):
+        numbers, diverged, trained_in = learned.numbers, learned.diverged, learned.domain
+    elif compiled is None:
         compiled = learned._compiled
-    returns, lengths = _evaluate_runs(
-        setup, trained, threads or core_count(), use_compiled(compiled), show
+    where, budget = (
+        _fitting_domain(domain, runs[0]),
+        {"episodes": episodes, "step_limit": step_limit},
     )
+    setup = Setup(where, learned.features, learned.agent, seed=seed, **budget)
+    # an environment is seeded with one number: not the one that it was trained with
+    env_seed = int(seed_sequence(seed, EVALUATION).generate_state(1)[0])
+
+    def build(index: int) -> tuple[Run, Streams]:
+        """Build a run in the domain of the evaluation, with copies of what one run has learned.
+
+        Agents and features are copied as a whole: asking an agent may write into scratch arrays,
+        number new tiles or draw from a generator. In the domain that it learned in, an exact model
+        reads the phase of the new domain part instead of the old one.
+        """
+        trained, (fresh, _) = runs[index], setup.build(numbers[index])
+        links: dict[int, np.ndarray] = {}
+        if trained_in == where:
+            pairs = zip(tree.arrays(trained.domain), tree.arrays(fresh.domain), strict=True)
+            links = {id(old): new for (_, old), (_, new) in pairs}
+        agent, features = copy.deepcopy((trained.agent, trained.features), links)
+        run = act_greedily(fresh._replace(agent=agent, features=features), episodes)
+        return run, evaluation_streams(seed, numbers[index])
+
+    def evaluate_run(index: int) -> Run | None:
+        run, streams = build(index)
+        if diverged[index]:
+            return None
+        with open_world(where, env_seed, numbers[index]) as world:
+            _, status = advance(kernel, run, setup.budget(), streams, control, world)
+        return None if status == DIVERGED else run
+
+    kernel = load_loop(setup, compiled, f"{setup.title}, greedily", show, build(0))
+    returns = np.full((len(runs), episodes), np.nan)
+    lengths, at_once = np.zeros(returns.shape, np.int64), min(threads or core_count(), len(runs))
+    with show.progress(f"{setup.title}, greedily") as show_fraction:
+        finished = 0
+        for batch in run_on_threads(evaluate_run, range(len(runs)), at_once, control):
+            for ended in batch:
+                run = ended.result()
+                if run is not None:
+                    returns[ended.item], lengths[ended.item] = run.returns, run.lengths
+            finished += len(batch)
+            show_fraction(finished / len(runs))
     return Evaluation(
         returns=returns if isinstance(learned, Result) else returns[0],
         lengths=lengths if isinstance(learned, Result) else lengths[0],
@@ -195,85 +219,29 @@ def evaluate(
     )
 
 
-def _evaluate_runs(
-    setup: Setup, trained: TrainedRuns, threads: int, compiled: bool, show: Reporter
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return returns and lengths, (runs, episodes) each; NaN and 0 for a diverged run."""
-    name, control = f"{setup.title}, greedily", new_control()
-    first = _build_run(setup, trained, 0), evaluation_streams(setup.seed, 0)
-    kernel = load_loop(setup, compiled, name, show, first)
-    # an environment is seeded with one number: not the one that it was trained with
-    env_seed = int(seed_sequence(setup.seed, EVALUATION).generate_state(1)[0])
-
-    def evaluate_run(index: int) -> tuple[np.ndarray, np.ndarray]:
-        number, status = trained.numbers[index], DIVERGED
-        run, streams = _build_run(setup, trained, index), evaluation_streams(setup.seed, number)
-        if not trained.diverged[index]:
-            with open_world(setup.domain, env_seed, number) as world:
-                _, status = advance(kernel, run, setup.budget(), streams, control, world)
-        if status == DIVERGED:
-            return np.full(setup.episodes, np.nan), np.zeros(setup.episodes, np.int64)
-        return run.returns, run.lengths
-
-    count, finished = len(trained.runs), dict[int, tuple[np.ndarray, np.ndarray]]()
-    with show.progress(name) as tell:
-        for batch in run_on_threads(evaluate_run, range(count), min(threads, count), control):
-            finished.update({ended.item: ended.result() for ended in batch})
-            tell(len(finished) / count)
-    returns, lengths = zip(*(finished[index] for index in range(count)), strict=True)
-    return np.stack(returns), np.stack(lengths)
-
-
-def _build_run(setup: Setup, trained: TrainedRuns, index: int) -> Run:
-    """Build a run in the domain of the evaluation, with copies of what one run has learned.
-
-    Agents and features are copied as a whole: asking an agent may write into scratch arrays, number
-    new tiles or draw from a generator. In the domain that it learned in, an exact model reads the
-    phase of the new domain part instead of the old one.
-    """
-    learned, (fresh, _) = trained.runs[index], setup.build(trained.numbers[index])
-    links: dict[int, np.ndarray] = {}
-    if trained.domain == setup.domain:
-        pairs = zip(tree.arrays(learned.domain), tree.arrays(fresh.domain), strict=True)
-        links = {id(old): new for (_, old), (_, new) in pairs}
-    agent, features = copy.deepcopy((learned.agent, learned.features), links)
-    return act_greedily(fresh._replace(agent=agent, features=features), setup.episodes)
-
-
-def _trained_runs(learned: Learner | Result) -> TrainedRuns:
+def _learned_runs(learned: object) -> list[Run]:
     if isinstance(learned, Result):
         if not learned.kept:
             raise ValueError(
                 "evaluate: learned must have kept its agents, got a result without them; "
                 "ex.run keeps what it learned with keep_agents=True"
             )
-        runs = [run for run, _ in learned.kept]
-        return TrainedRuns(
-            learned.agent, learned.features, learned.domain, runs, learned.numbers, learned.diverged
-        )
+        return [run for run, _ in learned.kept]
     if not isinstance(learned, Learner):
         raise ValueError(f"evaluate: learned must be a Learner or a Result, got {learned!r}")
     if learned._run is None:
         raise ValueError("evaluate: learned must have started, got a learner that has not")
-    return TrainedRuns(
-        learned.agent, learned.features, None, [learned._run], range(1), np.zeros(1, bool)
-    )
+    return [learned._run]
 
 
-def _check_domain(domain: object, run: Run) -> Domain:
+def _fitting_domain(domain: Any, run: Run) -> Domain:
     """Return a domain, or the domain of an environment, if it fits the agent of a run."""
-    if isinstance(domain, type) and issubclass(domain, Domain):
-        raise ValueError(
-            f"evaluate: domain must be a domain, got {domain!r}; give one, {domain.__name__}(...), "
-            "not the class"
-        )
-    if not isinstance(domain, Domain):
-        if not (isinstance(domain, str) or callable(domain) or hasattr(domain, "reset")):
-            raise ValueError(
-                "evaluate: domain must be a domain, an environment of Gymnasium or its id, "
-                f"got {domain!r}"
-            )
-        domain = Gym(cast(GymSource, domain), numbered=None if run.ranges.states else False)
+    is_domain = isinstance(domain, Domain) or (
+        isinstance(domain, type) and issubclass(domain, Domain)
+    )
+    if not is_domain and (isinstance(domain, str) or callable(domain) or hasattr(domain, "reset")):
+        domain = Gym(domain, numbered=None if run.ranges.states else False)
+    check_part("evaluate", "domain", domain, Domain)
     needed = _describe_spaces(run.ranges.actions, run.ranges.states, run.domain)
     part = domain.build(generator(0, 0))
     available = _describe_spaces(domain.actions, domain.states or 0, part)
