@@ -13,11 +13,11 @@ from expectant.report import (
     Claims,
     Curves,
     Environment,
-    Glance,
+    Folded,
     Header,
     Palette,
-    Parameters,
     Section,
+    Summary,
     chart_of,
     palette_of,
 )
@@ -88,8 +88,18 @@ def synthetic_verdicts() -> list[dict[str, Any]]:
             "effect": 0.37 * number - place,
             "low": 0.37 * number - place - 0.4,
             "high": 0.37 * number - place + 0.4,
-            "rule": "holds if the interval of the paired difference is above zero",
+            "margin": 0.2,
+            "runs": 30,
+            "replication_probability": 0.5,
             "detail": "recovery of 312 episodes against 147, over phases 2 to 4",
+            "label": "recovery",
+            "unit": "episodes",
+            "note": "",
+            "stated": "above",
+            "reference": 0.0,
+            "short": claim[:30],
+            "ours": number == 5,
+            "statement": "The recovery is above 0.",
         }
         for number, (figure, claim) in enumerate(CLAIMS, start=1)
         for place, interpretation in enumerate(INTERPRETATIONS)
@@ -110,17 +120,15 @@ class Report:
         return page(self.sections, self.palette)
 
 
-def _sections(
+def _section(
     figure: str, title: str, panels: list[Panel], verdicts: list[dict[str, Any]]
-) -> list[Section]:
-    tables = [("Corridor", [("cells", 9), ("slip", 0.1), ("switch_every", 500), ("runs", 30)])]
-    interpretations = ["k in figure 5: 5 (table) under text, 3 (text) under authors"]
+) -> Curves:
+    parameters = [("cells", ["9"]), ("k", ["5", "3"])]
     command = f"expectant reproduce --figure {figure} --out results/paper"
-    return [
-        Curves(figure, title, chart_of(panels)),
-        Claims([verdict for verdict in verdicts if verdict["figure"] == figure]),
-        Parameters(tables, interpretations, command),
-    ]
+    claims = [verdict for verdict in verdicts if verdict["figure"] == figure]
+    return Curves(
+        figure, title, chart_of(panels), claims, ["30 runs"], parameters=parameters, command=command,
+    )  # fmt: skip
 
 
 def synthetic_report() -> Report:
@@ -144,11 +152,13 @@ def synthetic_report() -> Report:
     verdicts = synthetic_verdicts()
     panels = {figure: found for figure, _, found in figures}
     title = "Planning with expectation models for control: the paper, run again"
+    drawn = [_section(*figure, verdicts) for figure in figures]
     sections: list[Section] = [
-        Header(title, "quick run: 5 runs instead of 30"),
-        Glance(verdicts),
-        *(part for figure in figures for part in _sections(*figure, verdicts)),
-        Claims([v for v in verdicts if v["figure"] not in panels], "Claims without a figure"),
+        Header(title, notes=["Two interpretations."], warning="quick run: 5 runs instead of 30"),
+        Summary(verdicts, drawn, is_of_a_paper=True),
+        *drawn[:2],
+        Folded("Ablations", "on demand", drawn[2:]),
+        Claims([v for v in verdicts if v["figure"] not in panels], "Discussion"),
         Environment([("expectant", "0.1.0"), ("numpy", np.__version__), ("seed", 0)]),
     ]
     palette = palette_of([panel for found in panels.values() for panel in found])

@@ -13,16 +13,19 @@ from expectant.report.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.report.figure import chart_figure
 
 
-def test_png_and_svg_are_written(make_panel: Any, tmp_path: Path) -> None:
+def test_png_svg_and_pdf_are_written(make_panel: Any, tmp_path: Path) -> None:
     panels = [make_panel(panel=name) for name in ("slip 0", "slip 0.1", "slip 0.3")]
-    written = draw_panels(panels, "Figure 4a", tmp_path / "new" / "figure-4.a")
-    assert [path.name for path in written] == ["figure-4.a.png", "figure-4.a.svg"]
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [p.name for p in written]
+    written = draw_panels(panels, "", tmp_path / "new" / "figure-4.a")
+    assert [path.name for path in written] == [
+        f"figure-4.a.{kind}" for kind in ("png", "svg", "pdf")
+    ]
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {p.name for p in written}
     assert written[0].read_bytes().startswith(b"\x89PNG")
     assert written[1].read_text().rstrip().endswith("</svg>")
+    assert written[2].read_bytes().startswith(b"%PDF")
 
 
-def test_svg_is_deterministic_under_any_settings(make_panel: Any, tmp_path: Path) -> None:
+def test_files_are_deterministic_under_any_settings(make_panel: Any, tmp_path: Path) -> None:
     import matplotlib
 
     first = draw_panels([make_panel()], "Figure 5a", tmp_path / "first")
@@ -37,12 +40,12 @@ def test_svg_is_deterministic_under_any_settings(make_panel: Any, tmp_path: Path
 def test_diverged_runs_do_not_matter(make_panel: Any, tmp_path: Path, diverged: int) -> None:
     panel = make_panel(diverged=diverged)
     panel.curves["q_learning"][:] = np.nan
-    assert len(draw_panels([panel], "diverged", tmp_path / "figure")) == 2
+    assert len(draw_panels([panel], "diverged", tmp_path / "figure")) == 3
 
 
 def test_one_run_and_one_bin(make_panel: Any, tmp_path: Path) -> None:
     panel = make_panel(shape=(1, 50, 50), switch_every=None)
-    assert len(draw_panels([panel], "one", tmp_path / "figure")) == 2
+    assert len(draw_panels([panel], "one", tmp_path / "figure")) == 3
 
 
 def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:

@@ -34,5 +34,5 @@ def test_files_and_pages_have_the_same_bytes_every_time(tmp_path):
     picture = world_picture(CORRIDOR)
     text = page([Header("Title"), Worlds([("A row <of> cells", picture)])], Palette({}))
     assert f'src="data:image/png;base64,{base64.b64encode(picture).decode()}"' in text
-    assert "A row &lt;of&gt; cells" in text and "The worlds" in text
+    assert "A row &lt;of&gt; cells" in text
     assert "The worlds" not in page([Header("Title"), Worlds([])], Palette({}))

@@ -12,7 +12,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
 from expectant.experiments.reproduce import summarise
-from expectant.experiments.study_report import select_panels
+from expectant.experiments.study_report import close_up_panels, drawn_panels
 from expectant.report.chart import chart_of
 
 
@@ -43,24 +43,16 @@ def test_a_window_counts_episodes_from_the_move():
     assert (whole.x[0], whole.end, whole.x_label) == (25.0, 2000.0, "episode")
 
 
-def test_a_zoom_follows_the_panels_of_its_interpretation():
-    panels = [
-        panel(name=s, interpretation=r)
-        for r in ("literal", "preferred")
-        for s in ("slip 0", "slip 0.1")
-    ]
-    found = select_panels(panels, "4a", zoom=250)
-    assert [(p.interpretation, p.title or p.panel) for p in found] == [
-        (interpretation, name)
-        for interpretation in ("literal", "preferred")
-        for name in ("slip 0", "slip 0.1", "slip 0: move 1", "slip 0.1: move 1")
-    ]
-    assert found[2].x.tolist() == [-225 + 50 * n for n in range(10)]
-    assert select_panels(panels, "4a") == panels
+def test_a_close_up_shows_the_first_move():
+    panels = [panel(name=name) for name in ("slip 0", "slip 0.1")]
+    found = close_up_panels(panels, "4a", None, 250)
+    assert [p.title for p in found] == ["slip 0: move 1", "slip 0.1: move 1"]
+    assert found[0].x.tolist() == [-225 + 50 * n for n in range(10)]
+    assert close_up_panels(panels, "4a", None, None) == [] and drawn_panels(panels, "4a") == panels
 
 
 def test_long_phases_are_drawn_around_their_moves_only():
-    found = select_panels([panel(bins=400, bin=20, every=4_000, name="")], "4a")
+    found = drawn_panels([panel(bins=400, bin=20, every=4_000, name="")], "4a")
     assert [p.title for p in found] == ["move 1 of the goal"]
     chart = chart_of(found)
     (plot,) = chart.plots

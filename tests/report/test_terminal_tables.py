@@ -5,7 +5,7 @@ from typing import Any
 
 from expectant.analysis.curves import interval
 from expectant.report import terminal_tables as tables
-from expectant.report.formatting import format_interval, format_number
+from expectant.report.formatting import format_estimate
 
 
 def rows(table: Any) -> list[list[str]]:
@@ -49,8 +49,7 @@ def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: An
     returns = panel.curves["q_learning"]
     estimates = []
     for part in (returns, returns[:, -2:]):
-        mean, low, high = interval(part.mean(axis=1))
-        estimates.append(f"{format_number(mean)} ({format_interval(low, high)})")
+        estimates.append("{} ({})".format(*format_estimate(*interval(part.mean(axis=1)))))
     assert first == [panel.labels["q_learning"], "6", "0", *estimates, "9.5", "1,234"]
     assert last[2:5] == ["1", "diverged", "diverged"] and last[6] == "–"
 

@@ -22,7 +22,7 @@ from expectant.analysis.verdicts import (
     is_refuted_at_margin,
     verdict,
 )
-from expectant.core.rules import one_of, whole
+from expectant.core.rules import flag, one_of, whole
 from expectant.experiments.clauses import METRIC, Clause, CostRule, clip_curves
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.metrics import Metric
@@ -42,15 +42,16 @@ from expectant.experiments.toml_tables import (
 KINDS = ("observation", "number", "explanation")
 SHORT = "not by more than the margin"
 AT_SWITCHES = "Metrics of switches are means over all switches unless one is named. "
-DECIDES = (
+RULES = (
     f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
-    "runs (Student's t, on jackknife values unless every run is measured by itself). Holds if "
-    "every part's interval lies where the sentence says, beyond the margin; equal if what does not "
-    "hold lies within the margin of zero; does not hold if a part's "
-    "interval lies on the other side (both with Holm's correction for several parts); else "
-    "unclear. No bin of a run counts lower than four times as far below acting at random as the "
-    "exact return is above it, where that is known, and a diverged run counts as that low; "
-    "elsewhere as the worst bin of any run in its panel"
+    "runs (Student's t, on jackknife values unless every run is measured by itself).",
+    "A claim holds if the interval of every part lies where the sentence says, beyond the margin.",
+    "It is equal if all parts that do not hold lie within the margin of zero.",
+    "It does not hold if the interval of a part lies on the other side. Both are tested with "
+    "Holm's correction for several parts.",
+    "Otherwise it is unclear, that is, undecided.",
+    "Bin averages are clipped at J_random − 4 (J* − J_random) where the exact returns J are known. "
+    "A diverged run counts as that low, or elsewhere as the worst bin of any run in its panel.",
 )
 
 Part = tuple[Clause, list[Panel]]
@@ -61,13 +62,16 @@ Sizes = Mapping[str, int | None]  # runs of the source's figures, None where it 
 class Claim:
     """A statement about a figure, and the clauses that decide it, or the counted ``work``.
 
-    With ``panel`` it is about that panel of the figure alone. ``beside`` are metrics that are
-    reported with it and decide nothing.
+    With ``panel`` it is about that panel of the figure alone. ``short`` is the text in overviews.
+    A claim of ``ours`` is not the source's. ``beside`` are metrics that are reported with it and
+    decide nothing.
     """
 
     id: int = key(whole(1))
     figure: str = key(text())
     claim: str = key(text())
+    short: str = key(text(), "")
+    ours: bool = key(flag(), False)
     panel: str | None = key(text(), None)
     kind: str = key(one_of(*KINDS), KINDS[0])
     beside: tuple[Metric, ...] = key(list_of(METRIC, "metrics"), ())
@@ -103,15 +107,25 @@ class Claim:
         return parts
 
     @property
-    def rule(self) -> str:
-        """The statement of all clauses, the meanings of their metrics, and how they are decided."""
+    def metrics(self) -> list[Metric]:
+        return list({clause.metric.title: clause.metric for clause in self.clauses}.values())
+
+    @property
+    def statement(self) -> str:
+        """The sentence that is tested."""
         if self.work is not None:
             return self.work.rule
-        metrics = {clause.metric.title: clause.metric for clause in self.clauses}.values()
         stated = "; and ".join(clause.sentence() for clause in self.clauses)
-        meanings = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in metrics)
-        switches = AT_SWITCHES if any(m.at is not None for m in metrics) else ""
-        return f"{stated[0].upper()}{stated[1:]}. {meanings}. {switches}{DECIDES}."
+        return f"{stated[0].upper()}{stated[1:]}."
+
+    @property
+    def rule(self) -> str:
+        """The statement, the meanings of its metrics, and how it is decided."""
+        if self.work is not None:
+            return self.work.rule
+        meanings = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in self.metrics)
+        switches = AT_SWITCHES if any(m.at is not None for m in self.metrics) else ""
+        return f"{self.statement} {meanings}. {switches}{' '.join(RULES)}"
 
 
 @dataclass(frozen=True)
@@ -121,7 +135,8 @@ class Verdict:
     ``replication_probability`` is the share of figures with as many runs as the source's that show
     all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
     nothing was drawn or the source does not give its number of runs. ``label`` names the number,
-    in which ``unit``; ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor.
+    in which ``unit``; it is claimed to be ``stated`` ("above", "at least" or "about") the
+    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor.
     """
 
     id: int
@@ -142,6 +157,8 @@ class Verdict:
     unit: str = ""
     note: str = ""
     floored: int = 0
+    stated: str = ""
+    reference: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number that is not finite becomes None.
@@ -197,6 +214,7 @@ def _judge_claim(
         f"{evidence[0].upper()}{evidence[1:]}.", decisive.label,
         "times" if claim.work else decisive.unit,
         SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
+        decisive.statement.kind, decisive.statement.reference,
     )  # fmt: skip
 
 

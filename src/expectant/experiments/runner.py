@@ -361,8 +361,17 @@ class Trouble(NamedTuple):
 
 def troubles_in(table: Any) -> list[Trouble]:
     """List the problems of the trials in a table."""
+    return [row for row in _rows(table) if row.text]
+
+
+def _rows(table: Any) -> list[Trouble]:
     rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
-    return [row for row in map(Trouble._make, rows) if row.divergence or row.evicted]
+    return [Trouble._make(row) for row in rows]
+
+
+def every_trial(folder: Path) -> list[Trouble]:
+    """List all trials in a folder; those without a problem have no text."""
+    return _rows(read_trials(folder)) if (folder / TRIALS).exists() else []
 
 
 def troubles_of(folder: Path) -> list[Trouble]:

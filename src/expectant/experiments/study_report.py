@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,103 +20,178 @@ from expectant.analysis.adaptation import (
 )
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.experiments.claims import Verdict
+from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
+from expectant.experiments.curves import CURVES
 from expectant.experiments.grid import value_text
-from expectant.experiments.runner import troubles_of, troubles_section, version_rows
+from expectant.experiments.runner import every_trial, version_rows
 from expectant.experiments.study import StudyConfig
 from expectant.experiments.trials import Trial
 
 if TYPE_CHECKING:
-    from expectant.report import Section
+    from expectant.report import Curves, Section
 
-NO_BREAK = "\u00a0"  # a space at which no line ends
+ABLATION = "ablation"  # figures whose names begin with it are folded
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
-Drawn = Mapping[str, Sequence[Panel]]  # the panels of every figure as they are drawn
 
 
 def write_report(
     config: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> list[Path]:
     """Draw all figures and write ``report.html``."""
-    experiments = config.study.experiments
-    drawn = {
-        figure: select_panels(panels, figure, config.drawn_runs(figure), experiments[figure].zoom)
-        for figure in config.figures
-    }
     return [
-        *_write_figures(config, folder, panels, drawn),
-        _write_page(config, folder, panels, drawn, verdicts),
+        *(
+            path
+            for figure in config.figures
+            for path in _write_figures(config, folder, panels, figure)
+        ),
+        _write_page(config, folder, panels, verdicts),
     ]
 
 
-def select_panels(
-    panels: Sequence[Panel], figure: str, runs: int | None = None, zoom: int | None = None
-) -> list[Panel]:
-    """Return the panels of a figure as they are drawn: long ones only around moves of the goal.
+def drawn_panels(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
+    """Return the panels of a figure as they are drawn: long ones only around moves of the goal."""
+    drawn: list[Panel] = []
+    for panel in (panel.first_runs(runs) for panel in panels if panel.figure == figure):
+        long = panel.first_episodes.size > LONG_BINS
+        drawn += (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
+    return drawn
 
-    With a ``zoom`` the panels of an interpretation come once more, around the first move.
-    """
-    chosen = [panel.first_runs(runs) for panel in panels if panel.figure == figure]
-    selected = []
-    for interpretation in dict.fromkeys(panel.interpretation for panel in chosen):
-        group = [panel for panel in chosen if panel.interpretation == interpretation]
-        for panel in group:
-            long = panel.first_episodes.size > LONG_BINS
-            selected += (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
-        for panel in group if zoom else []:
-            selected += panel.windows(*2 * [(zoom or 0) // panel.bin])[:1]
-    return selected
+
+def close_up_panels(
+    panels: Sequence[Panel], figure: str, runs: int | None, zoom: int | None
+) -> list[Panel]:
+    """Return the panels of a figure around the first move of the goal, none without a ``zoom``."""
+    chosen = [panel.first_runs(runs) for panel in panels if panel.figure == figure and zoom]
+    return [
+        window for panel in chosen for window in panel.windows(*2 * [(zoom or 0) // panel.bin])[:1]
+    ]
+
+
+def _figure_stem(config: StudyConfig, figure: str) -> str:
+    return f"figure-{figure}" if len(config.study.figures) > 1 else "figure"
 
 
 def _write_figures(
-    config: StudyConfig, folder: Path, panels: Sequence[Panel], drawn: Drawn
+    config: StudyConfig, folder: Path, panels: Sequence[Panel], figure: str
 ) -> list[Path]:
-    """Draw one PNG and one SVG per figure."""
+    """Draw a figure under all interpretations, and under each with its close-ups."""
     from expectant.report import draw_panels, palette_of
 
-    paths, palette = [], palette_of(panels)
-    for figure, figure_panels in drawn.items():
-        title = f"Figure {figure}" if config.study.details else config.study.title
-        available = min(panel.runs for panel in panels if panel.figure == figure)
-        runs = f"n = {min(config.drawn_runs(figure), available)}".replace(" ", NO_BREAK)
-        title += f" ({config.warning or runs})"
-        name = f"figure-{figure}" if len(config.study.figures) > 1 else "figure"
-        paths += draw_panels(figure_panels, title, folder / name, palette)
+    runs, zoom = config.drawn_runs(figure), config.study.experiments[figure].zoom
+    drawn, close_ups = (
+        drawn_panels(panels, figure, runs),
+        close_up_panels(panels, figure, runs, zoom),
+    )
+    stem, palette = folder / _figure_stem(config, figure), palette_of(panels)
+    names = list(dict.fromkeys(panel.interpretation for panel in drawn))
+    if len(names) == 1:
+        return draw_panels([*drawn, *close_ups], config.warning, stem, palette)
+    paths = draw_panels(drawn, config.warning, stem, palette)
+    for name in names:
+        chosen = [panel for panel in [*drawn, *close_ups] if panel.interpretation == name]
+        paths += draw_panels(chosen, config.warning, f"{stem}-{name}", palette)
     return paths
 
 
 def _write_page(
-    config: StudyConfig,
-    folder: Path,
-    panels: Sequence[Panel],
-    drawn: Drawn,
-    verdicts: Sequence[Verdict],
+    config: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> Path:
-    from expectant.report import Claims, Environment, Glance, Header, palette_of, write_page
+    from expectant.report import (
+        Claims,
+        Environment,
+        Folded,
+        Header,
+        Summary,
+        palette_of,
+        write_page,
+    )
 
-    trials, entries = config.trials, [verdict.to_dict() for verdict in verdicts]
+    study, trials = config.study, config.trials
+    entries, alerts = _verdict_entries(config, verdicts), _alerts(folder, trials)
+    figures = [_figure_section(config, name, panels, entries, alerts) for name in config.figures]
+    main = [section for section in figures if not section.figure.startswith(ABLATION)]
+    ablations = [section for section in figures if section not in main]
     others = [entry for entry in entries if entry["figure"] not in config.figures]
     environment = [
         *version_rows(folder), ("seed", trials[0].seed), ("command", config.command()),
     ]  # fmt: skip
+    tested = sum(bool(section.claims) for section in ablations)
+    hint = f"{len(ablations)} experiments on {tested} explanations that the source gives"
     sections = [
-        Header(config.study.title, config.warning, config.study.notes),
-        Glance(entries),
-        _draw_worlds(config, trials),
-        *_adaptation_section(panels, trials),
-        *(
-            section
-            for figure, figure_panels in drawn.items()
-            for section in _figure_sections(config, figure, figure_panels, trials, entries)
+        Header(
+            study.title, "", study.notes, study.source, study.link, _header_facts(config, folder),
+            config.warning,
         ),
-        Claims(others, "Claims without a figure"),
-        troubles_section(troubles_of(folder)),
+        Summary(entries, main, bool(study.source)),
+        *_adaptation_section(panels, trials),
+        *main,
+        *([] if study.claims else [_means_table(panels)]),
+        Folded("Ablations", hint, ablations),
+        Claims(others, "Discussion" if study.source else "Claims without a figure"),
+        _rules(config, entries),
+        Folded("Domains", "states, transitions and rewards", _draw_worlds(config, trials)),
         Environment(environment),
-    ]
+    ]  # fmt: skip
     return write_page(folder / "report.html", sections, palette_of(panels))
 
 
-def _draw_worlds(config: StudyConfig, trials: Sequence[Trial]) -> Section:
+def _header_facts(config: StudyConfig, folder: Path) -> list[str]:
+    """Return the date of the curves, the seed and the number of runs."""
+    computed = datetime.fromtimestamp((folder / CURVES).stat().st_mtime, UTC)
+    runs = sorted({config.claim_runs(figure) for figure in config.figures})
+    counted = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else str(runs[0])
+    return [
+        f"{computed:%-d %B %Y}", f"seed {config.trials[0].seed}", f"{counted} runs an agent",
+    ]  # fmt: skip
+
+
+def _verdict_entries(config: StudyConfig, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return all verdicts with their claims' texts, in the order of the figures."""
+    claims = {claim.id: claim for claim in config.study.claims}
+    order = [*config.study.figures, *(claim.figure for claim in config.study.claims)]
+    entries = [
+        {
+            **verdict.to_dict(),
+            "short": claims[verdict.id].short,
+            "ours": claims[verdict.id].ours,
+            "statement": claims[verdict.id].statement,
+        }
+        for verdict in verdicts
+    ]
+    return sorted(entries, key=lambda entry: (order.index(entry["figure"]), entry["id"]))
+
+
+def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> Section:
+    """Return the rules of verdicts and the meanings of the metrics of the claims."""
+    from expectant.report import Rules
+
+    judged = {entry["id"] for entry in entries}
+    metrics = [m for claim in config.study.claims if claim.id in judged for m in claim.metrics]
+    meanings = {metric.title: f"{metric.meaning}." for metric in metrics}
+    return Rules([*RULES, AT_SWITCHES] if meanings else [], list(meanings.items()))
+
+
+def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, str]]]:
+    """Return (trial, problem) of every figure."""
+    alerts: dict[str, list[tuple[str, str]]] = {}
+    troubles = every_trial(folder)
+    for trial, trouble in zip(trials, troubles, strict=False):
+        if trouble.text:
+            who = ", ".join(filter(None, (trial.label, trial.panel, trial.interpretation)))
+            alerts.setdefault(trial.experiment, []).append((who, trouble.text))
+    return alerts
+
+
+def _means_table(panels: Sequence[Panel]) -> Section:
+    """Return the table of means that the terminal prints, without the times."""
+    from expectant.report import Table
+    from expectant.report.terminal_tables import curve_rows
+
+    heads, rows = curve_rows(panels)
+    return Table(f"Mean {panels[0].quantity}", heads, rows)
+
+
+def _draw_worlds(config: StudyConfig, trials: Sequence[Trial]) -> list[Section]:
     """Draw the domains of the figures in ``worlds``."""
     from expectant.report import Worlds, world_picture
     from expectant.report.formatting import figure_name
@@ -126,36 +202,43 @@ def _draw_worlds(config: StudyConfig, trials: Sequence[Trial]) -> Section:
             domain = next(trial.domain for trial in trials if trial.experiment == figure)
             summary = (type(domain).__doc__ or "").splitlines()[0]
             pictures.append((f"{figure_name(figure)}: {summary}", world_picture(domain)))
-    return Worlds(pictures)
+    return [Worlds(pictures)] if pictures else []
 
 
-def _figure_sections(
+def _figure_section(
     config: StudyConfig,
     figure: str,
-    drawn: Sequence[Panel],
-    trials: Sequence[Trial],
+    panels: Sequence[Panel],
     entries: Sequence[dict[str, Any]],
-) -> list[Section]:
-    """Return the sections of a figure: its curves, the claims about it, and its parameters."""
-    from expectant.report import Claims, Curves, Parameters, chart_of
+    alerts: Mapping[str, list[tuple[str, str]]],
+) -> Curves:
+    """Return the section of a figure: its curves, the claims about it, and its parameters."""
+    from expectant.report import Curves, chart_of
+    from expectant.report.figure import FILES
 
-    first = config.study.experiments[figure]
-    title = "" if first.title == config.study.title else first.title  # which the page begins with
-    tables = [
-        (
-            f"interpretation “{name}”" if name else "",
-            _parameter_rows(
-                [t for t in trials if (t.experiment, t.interpretation) == (figure, name)],
-                config.drawn_runs(figure),
-            ),
-        )
-        for name in config.study.interpretations_of(figure)
-    ]
-    return [
-        Curves(figure, title, chart_of(drawn)),
-        Claims([entry for entry in entries if entry["figure"] == figure]),
-        Parameters(tables, first.notes, config.command(figure), config.study.folder_note),
-    ]
+    study, first, trials = config.study, config.study.experiments[figure], config.trials
+    runs = config.drawn_runs(figure)
+    parameters: dict[str, list[str]] = {}
+    for name in study.interpretations_of(figure):
+        chosen = [t for t in trials if (t.experiment, t.interpretation) == (figure, name)]
+        for parameter, value in _parameter_rows(chosen, runs):
+            parameters.setdefault(parameter, []).append(value)
+    close_ups = close_up_panels(panels, figure, runs, first.zoom)
+    stem = _figure_stem(config, figure)
+    return Curves(
+        figure,
+        "" if first.title == study.title else first.title,  # which the page begins with
+        chart_of(drawn_panels(panels, figure, runs)),
+        [entry for entry in entries if entry["figure"] == figure],
+        [f"mean of {runs} run{'s' * (runs > 1)} and 95 % bootstrap interval"],
+        alerts.get(figure, []),
+        [f"{stem}.{kind}" for kind in FILES],
+        chart_of(close_ups) if close_ups else None,
+        [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
+        first.notes,
+        config.command(figure),
+        study.folder_note,
+    )
 
 
 def _parameter_rows(trials: Sequence[Trial], runs: int) -> list[tuple[str, str]]:
@@ -189,7 +272,7 @@ def _parameter_text(value: Any) -> str:
     if value.get("kind") == "fixed":
         bound = "" if value["bounded"] else ", unbounded"
         return f"{value['step']:g} (per {value['per']}{bound})".replace(" (per total)", "")
-    return value_text(value)
+    return value_text(value).replace(",", ", ")
 
 
 # ------------------------------------------------------------------------------------ local changes

@@ -3,14 +3,16 @@
 An axis of values covers everything unless that would flatten the typical agent, the one in the
 middle when all are ordered by their lowest values: if the axis would reach more than ``FARTHEST``
 times as far down from its top as the typical agent does, it ends ``REACH`` times as far down. The
-legend says what lies below.
+legend says what lies below. Bands widen the axis by at most ``BAND_SHARE`` of what it shows of the
+means at either end, so that one wide band does not flatten all curves.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,6 +28,7 @@ DIFFERENCE = 5e-3  # relative; levels closer to each other are drawn once
 FARTHEST, REACH = 5.0, 3.0
 RARE, RARE_REACH = 0.05, 4.0  # a rare low counts up to so many times the reach of the rest
 MARGIN = 0.05  # of the axis, below and above
+BAND_SHARE = 0.25
 
 
 class ValueRange(NamedTuple):
@@ -36,8 +39,10 @@ class ValueRange(NamedTuple):
     floor: float
 
 
-def value_range(values: Mapping[str, np.ndarray], levels: Iterable[float] = ()) -> ValueRange:
-    """Return the axis for values by agent; ``levels`` are always covered."""
+def value_range(
+    values: Mapping[str, np.ndarray], levels: Iterable[float] = (), bands: Iterable[float] = ()
+) -> ValueRange:
+    """Return the axis for values by agent; ``levels`` are always covered, ``bands`` in part."""
     by_agent = [_finite(agent_values) for agent_values in values.values()]
     heights = _finite(np.array(list(levels), float))
     everything = np.concatenate([*by_agent, heights])
@@ -46,6 +51,10 @@ def value_range(values: Mapping[str, np.ndarray], levels: Iterable[float] = ()) 
     if covered.size == 0:
         return ValueRange(0.0, 1.0, floor)
     low, high = float(covered.min()), float(covered.max())
+    ends, share = _finite(np.array(list(bands), float)), BAND_SHARE * (high - low)
+    if ends.size:
+        low = min(low, max(float(ends.min()), low - share))
+        high = max(high, min(float(ends.max()), high + share))
     margin = MARGIN * ((high - low) or max(1.0, abs(high)))
     return ValueRange(low - margin, high + margin, floor)
 
@@ -94,7 +103,8 @@ class Plot:
     """Curves over the same ``x`` (points,), on an axis from ``begin`` to ``end``.
 
     The domain changes at the ``breaks``. ``x_name`` replaces that of the chart. For values of a
-    parameter ``scale`` is "log" or "linear"; values that are not numbers are the ``ticks``.
+    parameter ``scale`` is "log" or "linear"; values that are not numbers are the ``ticks``. The
+    curves are the same under all ``interpretations``.
     """
 
     heading: str
@@ -107,6 +117,7 @@ class Plot:
     x_name: str = ""
     scale: str = ""
     ticks: Sequence[str] = ()
+    interpretations: Sequence[str] = ()
 
     def x_of(self, curve: Curve) -> np.ndarray:
         """Return the x of one of its curves."""
@@ -133,50 +144,62 @@ class Chart:
     def level_names(self) -> list[str]:
         return list(dict.fromkeys(level.name for plot in self.plots for level in plot.levels))
 
+    @property
+    def interpretations(self) -> list[str]:
+        """All interpretations of the plots, in order of appearance."""
+        return list(dict.fromkeys(name for plot in self.plots for name in plot.interpretations))
+
     @cached_property
     def range(self) -> ValueRange:
         """The axis of values."""
         by_key: dict[str, np.ndarray] = {}
-        for plot in self.plots:
-            for curve in plot.curves:
-                earlier = by_key.get(curve.key, np.zeros(0))
-                by_key[curve.key] = np.concatenate([earlier, curve.mean, curve.low, curve.high])
+        curves = [curve for plot in self.plots for curve in plot.curves]
+        for curve in curves:
+            earlier = by_key.get(curve.key, np.zeros(0))
+            by_key[curve.key] = np.concatenate([earlier, curve.mean])
         levels = [level for plot in self.plots for level in plot.levels]
         heights = [height for level in levels for height in (level.height, level.end_height)]
-        covered = value_range(by_key, [*heights, *self.always])
+        bands = np.concatenate([np.zeros(0), *(end for c in curves for end in (c.low, c.high))])
+        covered = value_range(by_key, [*heights, *self.always], bands)
         return covered._replace(floor=min([covered.floor, *self.always]))
+
+    def _curves_of(self, key: str) -> list[Curve]:
+        return [curve for plot in self.plots for curve in plot.curves if curve.key == key]
+
+    def lowest_below(self, key: str) -> float | None:
+        """Return the lowest mean if it is below the axis."""
+        means = np.concatenate([curve.mean for curve in self._curves_of(key)])
+        below = means[means < self.range.floor]
+        return float(below.min()) if below.size else None
 
     def note(self, key: str) -> str:
         """Say how far curves go below the axis, and how many runs diverged in each plot."""
-        curves = [curve for plot in self.plots for curve in plot.curves if curve.key == key]
-        parts = []
-        means = np.concatenate([curve.mean for curve in curves])
-        if (below := means[means < self.range.floor]).size:
-            parts.append(f"below the axis, down to {format_number(below.min())}")
+        curves, lowest = self._curves_of(key), self.lowest_below(key)
+        parts = [] if lowest is None else [f"below the axis, down to {format_number(lowest)}"]
         if any(curve.diverged for curve in curves):
             listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in curves)
             alone = f"{curves[0].diverged} of {curves[0].runs} runs diverged"
             parts.append(alone if len(curves) == 1 else f"runs diverged, by panel: {listed}")
         return f"({'; '.join(parts)})" if parts else ""
 
-    def data(self, anchor: str) -> dict[str, object]:
+    def data(self, anchor: str = "") -> dict[str, Any]:
         """Return what the page's script draws."""
         return {
             "id": anchor,
             "keys": self.keys,
+            "lowest": {key: self.lowest_below(key) for key in self.keys},
             "range": [self.range.low, self.range.high],
-            "xName": self.x_name,
             "yName": self.y_name,
-            "plots": [
-                self._plot_data(plot, f"{anchor}-plot-{number}")
-                for number, plot in enumerate(self.plots, start=1)
-            ],
+            "levels": self.level_names,
+            "breakName": self.break_name if any(plot.breaks for plot in self.plots) else "",
+            "plots": [self._plot_data(plot) for plot in self.plots],
         }
 
-    def _plot_data(self, plot: Plot, anchor: str) -> dict[str, Any]:
+    def _plot_data(self, plot: Plot) -> dict[str, Any]:
         names = self.level_names
         return {
-            "id": anchor,
+            "heading": plot.heading,
+            "interpretations": list(plot.interpretations),
             "x": plot.x,
             "begin": plot.begin,
             "end": plot.end,
@@ -186,12 +209,12 @@ class Chart:
             "breaks": list(plot.breaks),
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,
-                 "last": level.end_height, "text": format_number(level.end_height),
-                 "kind": names.index(level.name)}
+                 "last": level.end_height, "kind": names.index(level.name)}
                 for level in plot.levels
             ],
             "curves": [
-                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high}
+                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high,
+                 "runs": curve.runs, "diverged": curve.diverged}
                 | ({} if curve.x is None else {"x": curve.x})
                 for curve in plot.curves
             ],
@@ -211,35 +234,48 @@ def columns_for(plots: int) -> int:
 
 
 def chart_of(panels: Sequence[Panel]) -> Chart:
-    """Return the chart of panels; what is the same under several interpretations is drawn once."""
-    panels = merge_identical(panels)
-    ordered, columns = arrange(panels)
-    plots = [_plot_of(panel, panels) for panel in ordered]
+    """Return the chart of panels, row by row if every interpretation has as many as fit into one.
+
+    What is the same under several interpretations is drawn once.
+    """
+    plots = []
+    for names, group in merge_identical(panels):
+        plots += [_plot_of(panel, names) for panel in group]
+    longest = max(Counter(panel.interpretation for panel in panels).values(), default=0)
+    columns = min(len(plots), COLUMNS) if longest == 1 or longest > COLUMNS else longest
     has_phases = any(panel.points is not None or panel.changes for panel in panels)
-    names = (panels[0].x_label, panels[0].quantity) if panels else ()
-    return Chart(plots, columns, *names, *["next phase"] * has_phases)
+    axes = (panels[0].x_label, panels[0].quantity) if panels else ()
+    return Chart(plots, columns, *axes, *["next phase"] * has_phases)
 
 
 def palette_of(panels: Iterable[Panel]) -> Palette:
-    """Return one style for every agent of the panels; one without a label goes by its key."""
-    names: dict[str, str] = {}
+    """Return one style for every agent of the panels, by figure; without a label, by its key."""
+    names: dict[str, dict[str, str]] = {}
     for panel in panels:
+        of_figure = names.setdefault(panel.figure, {})
         for agent in panel.curves:
-            if names.get(agent, agent) == agent:
-                names[agent] = panel.labels.get(agent, agent)
-    return Palette(names)
+            if of_figure.get(agent, agent) == agent:
+                of_figure[agent] = panel.labels.get(agent, agent)
+    palette = Palette({})
+    for of_figure in names.values():
+        for key, style in Palette(of_figure).items():
+            palette.setdefault(key, style)
+    return palette
 
 
-def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
+def _plot_of(panel: Panel, interpretations: Sequence[str]) -> Plot:
+    name = panel.title or panel.panel
+    has_bins = panel.points is None and panel.bin > 1
     return Plot(
-        heading=panel_heading(panel, panels),
+        heading="" if name == panel.figure else name,
         x=panel.x,
         end=panel.end,
         curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
         breaks=panel.breaks,
         levels=_levels(panel) or list(panel.levels),
         begin=float(-panel.origin),
-        x_name=panel.x_label,
+        x_name=panel.x_label + (f" (bins of {panel.bin:,})" if has_bins else ""),
+        interpretations=interpretations,
     )
 
 
@@ -252,20 +288,18 @@ def _levels(panel: Panel) -> list[Level]:
     return levels
 
 
-def merge_identical(panels: Sequence[Panel]) -> list[Panel]:
-    """Keep the panels of identical interpretations once, under all their names."""
-    by_interpretation: dict[str, list[Panel]] = {}
-    for panel in panels:
-        by_interpretation.setdefault(panel.interpretation, []).append(panel)
-    names: dict[str, list[str]] = {}
-    for name, group in by_interpretation.items():
-        same = next((n for n in names if _are_alike(by_interpretation[n], group)), name)
-        names.setdefault(same, []).append(name)
-    return [
-        replace(panel, interpretation=" and ".join(names[panel.interpretation]))
-        for panel in panels
-        if panel.interpretation in names
-    ]
+def merge_identical(panels: Sequence[Panel]) -> list[tuple[list[str], list[Panel]]]:
+    """Return the panels of identical interpretations once, with all their names."""
+    groups: list[tuple[list[str], list[Panel]]] = []
+    for name in dict.fromkeys(panel.interpretation for panel in panels):
+        group = [panel for panel in panels if panel.interpretation == name]
+        for names, others in groups:
+            if _are_alike(others, group):
+                names.append(name)
+                break
+        else:
+            groups.append(([name], group))
+    return groups
 
 
 def _are_alike(panels: Sequence[Panel], others: Sequence[Panel]) -> bool:
@@ -279,29 +313,3 @@ def _are_alike(panels: Sequence[Panel], others: Sequence[Panel]) -> bool:
         )
         for panel, other in zip(panels, others, strict=True)
     )
-
-
-def arrange(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
-    """Return the panels in drawing order and the number of columns.
-
-    Up to three panels make one row, more make one row per interpretation if those are alike.
-
-    >>> arrange([])
-    ([], 0)
-    """
-    if len(panels) <= COLUMNS:
-        return list(panels), len(panels)
-    names = list(dict.fromkeys(panel.interpretation for panel in panels))
-    rows = [[panel for panel in panels if panel.interpretation == name] for name in names]
-    longest = max(len(row) for row in rows)
-    is_aligned = all(len(row) == longest for row in rows) and 1 < longest <= COLUMNS
-    return [panel for row in rows for panel in row], longest if is_aligned else COLUMNS
-
-
-def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
-    """Return the name of a panel, and its interpretation where panels differ in it."""
-    name = panel.title or panel.panel
-    parts = [name] if name and name != panel.figure else []
-    if len({other.interpretation for other in panels}) > 1:
-        parts.append(f"interpretation: {panel.interpretation}")
-    return " · ".join(parts)

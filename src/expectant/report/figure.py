@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 WIDTH = 6.0  # inches: the width of a text block, so that nothing is scaled when printed
 SMALL = 6.5  # points
+FILES = ("png", "svg", "pdf")
 DOTS, SCREEN_DOTS = 200, 110  # per inch
 HEIGHTS = {1: 3.1, 2: 2.4, 3: 2.0}  # inches of one row, by the number of columns
 FEW_ROWS, FLATTER = 2, 1.9  # more rows than this are at most so high
@@ -109,15 +110,12 @@ def new_figure(width: float, height: float, **more: Any) -> Figure:
 
 
 def write_figure(draw: Callable[[], Figure], path_stem: str | Path) -> list[Path]:
-    """Write what ``draw`` returns into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
+    """Write what ``draw`` returns into ``<path_stem>.png`` (200 dpi), ``.svg`` and ``.pdf``."""
     with use_style():
         figure = draw()
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the same layout in both files
-        return [
-            write_bytes(Path(f"{path_stem}.{kind}"), render(figure, kind))
-            for kind in ("png", "svg")
-        ]
+        figure.set_layout_engine("none")  # the same layout in all files
+        return [write_bytes(Path(f"{path_stem}.{kind}"), render(figure, kind)) for kind in FILES]
 
 
 # -------------------------------------------------------------------------------------- curves
@@ -126,7 +124,7 @@ def write_figure(draw: Callable[[], Figure], path_stem: str | Path) -> list[Path
 def draw_panels(
     panels: Sequence[Panel], title: str, path_stem: str | Path, palette: Palette | None = None
 ) -> list[Path]:
-    """Draw panels side by side into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``.
+    """Draw panels side by side into ``<path_stem>.png`` (200 dpi), ``.svg`` and ``.pdf``.
 
     Up to three panels make one row, more make one row per interpretation. A line is the mean over
     runs, its band the 95 % bootstrap interval; a curve ends, with a cross, where a run diverged.
@@ -138,7 +136,7 @@ def draw_panels(
 
 
 def draw_chart(chart: Chart, title: str, path_stem: str | Path, palette: Palette) -> list[Path]:
-    """Draw a chart into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
+    """Draw a chart into ``<path_stem>.png`` (200 dpi), ``.svg`` and ``.pdf``."""
     return write_figure(lambda: chart_figure(chart, title, palette), path_stem)
 
 
@@ -160,21 +158,30 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
         if not plot.scale:
             ticks = MaxNLocator(TICKS[columns], steps=[1, 2, 5, 10], integer=True)
             axes.xaxis.set_major_locator(ticks)
-        is_long = len(plot.heading) > LETTERS[columns]
-        axes.set_title(plot.heading.replace(" · ", "\n") if is_long else plot.heading)
+        heading = _heading(plot, chart)
+        is_long = len(heading) > LETTERS[columns]
+        axes.set_title(heading.replace(" · ", "\n") if is_long else heading)
         if number % columns == 0:
             axes.set_ylabel(textwrap.fill(chart.y_name, int(LETTERS_AN_INCH * height)))
         below = chart.plots[number + columns] if number + columns < count else None
         if below is None or below.x_name != plot.x_name:
-            axes.set_xlabel(plot.x_name or chart.x_name)
-    figure.suptitle(title, wrap=True)
+            axes.set_xlabel(textwrap.fill(plot.x_name or chart.x_name, LETTERS[columns]))
+    if title:
+        figure.suptitle(title, wrap=True)
     _add_legend(figure, _legend_entries(chart, palette))
     return figure
 
 
+def _heading(plot: Plot, chart: Chart) -> str:
+    """Return the name of a plot, and its interpretations where plots differ in them."""
+    names = " and ".join(plot.interpretations)
+    differs = len(chart.interpretations) > 1
+    return " · ".join(filter(None, (plot.heading, f"interpretation: {names}" if differs else "")))
+
+
 def _columns(chart: Chart) -> int:
     """Return the number of columns: three only if headings and numbers are short enough."""
-    lines = [line for plot in chart.plots for line in plot.heading.split(" · ")]
+    lines = [line for plot in chart.plots for line in _heading(plot, chart).split(" · ")]
     is_crowded = any(len(line) > LETTERS[3] for line in lines)
     is_crowded = is_crowded or any(plot.end >= LONG_AXIS for plot in chart.plots)
     return 2 if chart.columns > 2 and is_crowded else chart.columns
@@ -258,7 +265,9 @@ def _legend_entries(chart: Chart, palette: Palette) -> list[Any]:
         entries.append(Line2D([], [], label=label, **(_line_style(style) | _marker_style(style))))
     curves = [curve for plot in chart.plots for curve in plot.curves]
     if any(np.isfinite(curve.low).any() for curve in curves):
-        label = "95 % bootstrap interval"
+        runs = {curve.runs for curve in curves}
+        counted = f"mean of {max(runs)} runs, " if len(runs) == 1 and max(runs) > 0 else ""
+        label = f"{counted}95 % bootstrap interval"
         entries.append(Patch(color="#777777", alpha=0.3, linewidth=0, label=label))
     for name, dash in zip(chart.level_names, LEVEL_DASHES, strict=False):
         line = Line2D([], [], label=name, color=OPTIMUM_COLOUR, linewidth=0.9, linestyle=(0, dash))

@@ -28,6 +28,20 @@ def format_number(value: Any) -> str:
     return text.replace("-", "−", 1) if number < 0 else text
 
 
+def format_estimate(value: Any, low: Any, high: Any) -> tuple[str, str]:
+    """Format a number and its interval, to two digits of the interval's width.
+
+    >>> format_estimate(0.007778, -0.02545, 0.04101)
+    ('0.008', '−0.025 to 0.041')
+    """
+    if value is None or low is None or high is None or not 0.0 < high - low < 1e7:
+        return format_number(value), ""
+    decimals = max(0, 1 - math.floor(math.log10(high - low)))
+    numbers = [round(number, decimals) + 0.0 for number in (value, low, high)]
+    texts = [f"{number:,.{decimals}f}".replace("-", "−") for number in numbers]
+    return texts[0], f"{texts[1]} to {texts[2]}"
+
+
 def format_interval(low: Any, high: Any) -> str:
     """Format the two ends of an interval; empty without them.
 

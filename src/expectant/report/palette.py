@@ -7,16 +7,11 @@ dashes and markers differ as well, for prints in grey.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 OPTIMUM_COLOUR = "#555555"
 SWITCH_COLOUR = "#9a9a9a"
 BAND_OPACITY = 0.18
-
-# Markers: matplotlib's letters and plotly's names.
-SYMBOLS = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down",
-           "X": "x", "P": "cross", "<": "triangle-left", ">": "triangle-right"}  # fmt: skip
 
 
 class Appearance(NamedTuple):
@@ -56,12 +51,11 @@ COLOURS = ("#332288", "#44AA99", "#882255", "#999933", "#56B4E9", "#AA4499", "#6
 DASHES: tuple[tuple[float, ...], ...] = (
     (2.5, 1.0), (5.0, 2.5), (3.0, 1.0, 1.0, 1.0), (10.0, 2.0, 4.0, 2.0), (7.0, 3.0),
 )  # fmt: skip
-MARKERS = tuple(SYMBOLS)
+MARKERS = ("o", "s", "^", "D", "v", "X", "P", "<", ">")
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """The name and the appearance of one agent."""
 
     name: str
@@ -69,21 +63,12 @@ class Style:
     dash: tuple[float, ...]
     marker: str
 
-    @property
-    def symbol(self) -> str:
-        """Plotly's name for the marker."""
-        return SYMBOLS[self.marker]
-
-    def dashes(self, width: float) -> str:
-        """Return the dashes of a line ``width`` pixels wide for plotly and SVG."""
-        return ",".join(f"{part * width:g}px" for part in self.dash) or "solid"
-
 
 class Palette(dict[str, Style]):
     """A style for every key in ``names``, which maps keys to labels.
 
     The paper's agents have the same style on every page, and so have backup distributions unless
-    an agent has their colour; the others get unused colours, dashes and markers, in their order.
+    an agent has their colour; the others get unused colours, dashes and markers, by alphabet.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -92,7 +77,7 @@ class Palette(dict[str, Style]):
         for key, appearance in BACKUPS.items():
             if key in names and appearance.colour not in used_colours:
                 fixed[key] = appearance
-        for number, key in enumerate([key for key in names if key not in fixed]):
+        for number, key in enumerate(sorted(key for key in names if key not in fixed)):
             colours, dashes, markers = zip(*fixed.values(), strict=True) if fixed else ((), (), ())
             fixed[key] = Appearance(
                 _unused(COLOURS, colours, number),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import interval
-from expectant.report.formatting import format_interval, format_number, format_two_digits
+from expectant.report.formatting import format_estimate, format_number, format_two_digits
 
 WIDTH = 100  # where the output is not a terminal
 COLOURS = {
@@ -93,29 +93,35 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
     """Return means over all episodes and over the last quarter, and the time of a step."""
     from rich.markup import escape
 
-    unit, quantity = panels[0].unit, panels[0].quantity
-    has_names = any(panel.panel for panel in panels)
-    table = _table(
-        f"mean {quantity}, 95 % intervals",
-        [*["panel"] * has_names, "agent"],
-        ["runs", "diverged", f"all {unit}s", "last quarter", "ε-greedy on q*", "ns a step"],
-    )
-    for panel in panels:
-        for agent, curve in panel.curves.items():
-            late = curve[:, -max(1, curve.shape[1] // 4) :]
-            table.add_row(
-                *[escape(panel.panel)] * has_names, escape(panel.labels[agent]),
-                str(curve.shape[0]), str(np.isnan(curve).any(axis=1).sum()),
-                _estimate(curve), _estimate(late), format_number(panel.optimum),
-                format_number(round(times.get((panel.panel, agent), math.nan), 0)),
-            )  # fmt: skip
+    heads, rows = curve_rows(panels)
+    names = heads.index("runs")
+    title = f"mean {panels[0].quantity}, 95 % intervals"
+    table = _table(title, heads[:names], [*heads[names:], "ns a step"])
+    keys = [(panel.panel, agent) for panel in panels for agent in panel.curves]
+    for key, row in zip(keys, rows, strict=True):
+        table.add_row(*map(escape, row), format_number(round(times.get(key, math.nan), 0)))
     return table
 
 
+def curve_rows(panels: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and rows: means over all episodes and over the last quarter."""
+    has_names = any(panel.panel for panel in panels)
+    heads = ["panel"] * has_names + ["agent", "runs", "diverged", f"all {panels[0].unit}s"]
+    rows = []
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            late = curve[:, -max(1, curve.shape[1] // 4) :]
+            rows.append([
+                *[panel.panel] * has_names, panel.labels[agent], str(curve.shape[0]),
+                str(np.isnan(curve).any(axis=1).sum()), _estimate(curve), _estimate(late),
+                format_number(panel.optimum),
+            ])  # fmt: skip
+    return [*heads, "last quarter", "ε-greedy on q*"], rows
+
+
 def _estimate(runs: np.ndarray) -> str:
-    mean, low, high = interval(runs.mean(axis=1))
-    text = f"{format_number(mean)} ({format_interval(low, high)})"
-    return "diverged" if math.isnan(mean) else text
+    value, between = format_estimate(*map(float, interval(runs.mean(axis=1))))
+    return f"{value} ({between})" if between else "diverged" if value == "–" else value
 
 
 def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:

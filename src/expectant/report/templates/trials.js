@@ -1,60 +1,57 @@
 // The page of a sweep: curves of chosen trials, sensitivity and a table of all trials.
-const MOST_ROWS = 300;   // of the table that are in the document
-const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
+const MOST_ROWS = 300;  // of the table that are in the document
+const DASHES = [[], [1.5, 1.5], [4, 2], [4, 1.5, 1, 1.5], [8, 2]];
 const unpack = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-
-// ---- the best with every value of a setting
-const drawSensitivity = (chart) => {
-  const rest = byId("sensitivity-plots");
-  rest.querySelectorAll("div.plot").forEach((plot) => Plotly.purge(plot));
-  rest.replaceChildren();
-  for (const plot of chart.plots) {
-    const element = document.createElement("div");
-    element.className = "plot";
-    rest.append(element);
-    drawPlot(chart, { ...plot, element });
-  }
-};
+const settingName = (column) => column.replace(/^agent\./, "").replace(/[._]/g, " ");
 
 for (const sweep of sectionsOf("sweepsection")) {
-  const scores = unpack(sweep.scores), curves = unpack(sweep.curves), points = sweep.positions.length;
+  const scores = unpack(sweep.scores), numbers = unpack(sweep.curves), count = sweep.positions.length;
   const group = (trial) => sweep.groups[sweep.groupOf[trial]];
   const chosen = new Set(sweep.best.slice(0, 8));
+  const several = sweep.groups.some(({ problem }) => problem);
+  // An agent's trials differ in the settings that its own trials vary in.
+  const settings = sweep.columns.filter(({ name }) => name.startsWith("agent."));
+  const nameOf = (trial) => [
+    palette[group(trial).key].name, ...(several ? [group(trial).problem] : []),
+    ...settings.filter(({ values }) => values[trial] !== null).map(({ name, values }) => `${settingName(name)} ${format(values[trial])}`),
+  ].join(", ");
 
   // ---- curves: a trial has the colour of its agent, further ones of the same agent other dashes
-  const part = (trial, n) => Array.from(curves.subarray((3 * trial + n) * points, (3 * trial + n + 1) * points),
-    (value) => (Number.isNaN(value) ? null : value));
-  const drawCurves = () => {
-    const count = {};
-    const drawn = [...chosen].map((trial) => {
-      const { key } = group(trial), nth = count[key] = (count[key] ?? -1) + 1;
-      const style = { ...palette[key], name: sweep.ids[trial], ...(nth ? { dash: DASHES[nth % DASHES.length] } : {}) };
-      return [sweep.positions, { mean: part(trial, 0), low: part(trial, 1), high: part(trial, 2) }, style, { trial }];
+  const part = (trial, n) => Array.from(numbers.subarray((3 * trial + n) * count, (3 * trial + n + 1) * count), (value) => (Number.isNaN(value) ? null : value));
+  const box = byId("curve-plot"), legend = byId("curve-legend");
+  const drawChosen = () => {
+    const seen = {};
+    const curves = [...chosen].map((trial) => {
+      const { key } = group(trial), nth = seen[key] = (seen[key] ?? -1) + 1;
+      const style = { ...palette[key], name: nameOf(trial), ...(nth ? { dash: DASHES[nth % DASHES.length] } : {}) };
+      return { style, trial, mean: part(trial, 0), low: part(trial, 1), high: part(trial, 2) };
     });
-    const traces = curveTraces(drawn).map((trace) => ({ ...trace, showlegend: trace.meta.part === "line" }));
-    Plotly.newPlot(byId("curve-plot"), traces, curveLayout(sweep, {
-      xaxis: { rangemode: "tozero" }, yaxis: { range: sweep.range.slice() },
-      rest: { showlegend: true, legend: { orientation: "h", y: -0.18 } },
-    }), config);
+    const values = curves.map(() => html("output")), place = html("span", { class: "place" });
+    legend.replaceChildren(...curves.map(({ style, trial }, n) => {
+      const chip = html("button", { type: "button", class: "chip", "aria-pressed": "true", title: "click to remove" }, swatch(style), html("span", {}, style.name), values[n]);
+      chip.addEventListener("click", () => toggle(trial));
+      return chip;
+    }), place);
+    const plot = { x: sweep.positions, begin: 0, end: sweep.positions[count - 1], xName: sweep.xName, heading: "", scale: "", ticks: [], breaks: [], levels: [], curves };
+    drawPlot(box, plot, { range: sweep.range, yName: sweep.yName, height: 340, tell: (at, found) => {
+      place.textContent = at === null ? "" : `${sweep.xName} ${format(Math.round(at))}`;
+      values.forEach((value, n) => { value.textContent = at === null ? "" : format(found[n].mean ?? null); });
+    } });
   };
   const toggle = (trial) => {
     if (!chosen.delete(trial)) chosen.add(trial);
-    drawCurves();
+    drawChosen();
     drawRows();
   };
 
   // ---- table
-  const show = (value) => {
-    if (value === null || Number.isNaN(value)) return "–";
-    return typeof value === "number" ? String(Number(value.toPrecision(4))).replace(/^-/, "−") : String(value);
-  };
   const columns = [
     ["agent", (trial) => palette[group(trial).key].name],
-    ...(sweep.groups.some(({ problem }) => problem) ? [["in", (trial) => group(trial).problem]] : []),
-    ...sweep.columns.map(({ name, values }) => [name.replace(/^agent\./, ""), (trial) => values[trial]]),
+    ...(several ? [["in", (trial) => group(trial).problem]] : []),
+    ...sweep.columns.map(({ name, values }) => [settingName(name), (trial) => values[trial]]),
     ...["value", "low", "high"].map((name, n) => [name, (trial) => scores[3 * trial + n]]),
   ];
-  const texts = sweep.ids.map((id, trial) => [id, ...columns.map(([, value]) => show(value(trial)))].join(" ").toLowerCase());
+  const texts = sweep.ids.map((id, trial) => [id, ...columns.map(([, value]) => format(value(trial)))].join(" ").toLowerCase());
   const body = byId("trial-table").createTBody();
   let order = null, down = true;
   const compare = (a, b) => {
@@ -70,36 +67,30 @@ for (const sweep of sectionsOf("sweepsection")) {
     byId("count").textContent = `${found.length.toLocaleString("en")} of ${sweep.ids.length.toLocaleString("en")} trials`
       + (found.length > MOST_ROWS ? `, the first ${MOST_ROWS} are shown` : "");
     body.replaceChildren(...found.slice(0, MOST_ROWS).map((trial) => {
-      const row = document.createElement("tr");
-      row.setAttribute("aria-selected", chosen.has(trial));
+      const row = html("tr", { "aria-selected": String(chosen.has(trial)) });
       for (const [, value] of columns) {
-        const field = row.insertCell();
-        field.textContent = show(value(trial));
-        if (value(trial) === null || typeof value(trial) === "number") field.className = "right";
+        const isNumber = value(trial) === null || typeof value(trial) === "number";
+        row.append(html("td", isNumber ? { class: "right" } : {}, format(value(trial))));
       }
       row.addEventListener("click", () => toggle(trial));
       return row;
     }));
   };
-  const head = byId("trial-table").createTHead().insertRow();
-  for (const [name, value] of columns) {
-    const field = document.createElement("th"), button = document.createElement("button");
-    button.type = "button";
-    button.textContent = name;
+  byId("trial-table").createTHead().append(html("tr", {}, ...columns.map(([name, value]) => {
+    const button = html("button", { type: "button" }, name);
     button.addEventListener("click", () => {
       [order, down] = [value, order === value ? !down : true];
       drawRows();
     });
-    field.append(button);
-    head.append(field);
-  }
+    return html("th", { scope: "col" }, button);
+  })));
   byId("search").addEventListener("input", drawRows);
 
   // ---- together
-  const problem = byId("problem");
-  const drawLines = () => drawSensitivity(sweep.lines[problem?.selectedIndex ?? 0]);
-  drawCurves();
+  const problem = byId("problem"), lines = byId("sensitivity-plots");
+  const drawLines = () => chartIn(lines, sweep.lines[problem?.selectedIndex ?? 0], () => "")();
+  onWidth(box, drawChosen);
   drawRows();
-  if (byId("sensitivity-plots")) drawLines();
+  if (lines) drawLines();
   problem?.addEventListener("change", drawLines);
 }
