@@ -22,6 +22,7 @@ from expectant.report.plot import (
     visible_switches,
 )  # fmt: skip
 
+INTERVAL = "mean of 4 runs, 95 % bootstrap interval"
 RETURNS = np.arange(40.0).reshape(4, 10)
 SWITCHING = ex.Corridor(switch_every=5)
 WRONG: Any = 5
@@ -43,7 +44,7 @@ def test_lines_bands_switches_and_the_optimum_are_drawn():
         }
     )
     optimum = "exact, ε-greedy on q*, ε = 0.1"
-    assert legend_of(figure) == ["one", "two", "95 % bootstrap interval", optimum, "switch"]
+    assert legend_of(figure) == ["one", "two", INTERVAL, optimum, "switch"]
     axes, found = figure.axes[0], [line.get_xydata() for line in lines_of(figure)]
     assert [(5.0, 0.0), (5.0, 1.0)] in [[tuple(p) for p in xy] for xy in found]  # the switch
     assert [text.get_text() for text in axes.texts] == ["13.92"]
@@ -60,7 +61,7 @@ def test_steps_are_drawn_over_steps():
     axes = figure.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "reward per step")
     assert axes.get_xlim() == (0.0, 95.0)
-    assert legend_of(figure) == ["QLearning", "95 % bootstrap interval"]
+    assert legend_of(figure) == ["QLearning", INTERVAL]
 
 
 @pytest.mark.parametrize("known", [6, 1])

@@ -28,6 +28,7 @@ DEFAULT = "preferred"  # the interpretation that is shown first, if there is one
 FARTHEST = 8.0  # margins from the claimed number to the end of the axis of a claim
 NEAREST = 1.6
 TAG = 5  # letters
+SINGULAR = {"hold": "holds", "are": "is", "do": "does"}
 
 
 # --------------------------------------------------------------------------------------- claims
@@ -261,9 +262,14 @@ class Summary(Section):
                 "holds": "hold", "equal": "are equal within the margin",
                 "does not hold": "do not hold", "unclear": "are undecided",
             }  # fmt: skip
-        parts = [f"{counts[kind]} {word}" for kind, word in words.items() if counts[kind]]
+        parts = [_counted(counts[kind], word) for kind, word in words.items() if counts[kind]]
         listed = " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
         return f"Of {whose}{len(claims)} claims, {listed}."
+
+
+def _counted(count: int, words: str) -> str:
+    verb, space, rest = words.partition(" ")
+    return f"{count} {SINGULAR.get(verb, verb) if count == 1 else verb}{space}{rest}"
 
 
 @dataclass(frozen=True, eq=False)
