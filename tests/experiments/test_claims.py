@@ -230,7 +230,7 @@ def test_verdicts_serialise():
     assert list(found) == [
         *("id", "figure", "interpretation", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "replication_probability", "rule", "detail"),
-        *("label", "unit", "note", "floored", "statistic"),
+        *("label", "unit", "note", "floored", "stated", "reference", "statistic"),
     ]
     assert found["statistic"] == found["effect"] and json.dumps(found, allow_nan=False)
 
