@@ -31,11 +31,10 @@ def context(name: str) -> Any:
 
 
 def test_every_page_has_its_place_in_the_site():
-    gather = context("gather_pages")
-    parts = gather.arrangement()
-    assert list(parts) == ["Tutorials", "How-to", "Explanation", "Reference"]
+    parts = context("gather_pages").arrangement()
+    assert list(parts) == ["Start", "Results", "Guides", "Extend", "Reference", "Developers"]
     listed = [page for rows in parts.values() for _, page, _ in rows]
-    made = {f"reference/{page}" for page in context("reference").pages()}
+    made = {f"reference/{page}" for page, _, _ in context("reference").CONTENTS}
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(listed) == sorted((pages | made) - {"index.md"})
 
@@ -54,6 +53,7 @@ def test_the_reference_has_every_component_function_verb_and_command():
         assert f"\n## ex.{name}\n" in pages["python.md"]
     assert "\n## ex.exact.planning_gap\n" in pages["exact.md"]
     assert "\n## ex.extend.backed_up_value\n" in pages["verbs.md"]
+    assert "[Lookahead (Algorithm 1)](agents.md#lookahead-algorithm-1)" in pages["api.md"]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
@@ -65,4 +65,7 @@ def test_a_tutorial_and_its_notebook_say_the_same(page):
     assert cells == tutorials.split_cells(page.read_text())
     assert tutorials.fill_outputs(page.read_text(), notebook) == page.read_text()
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
-    assert any("image/png" in output.get("data", {}) for output in outputs), "no picture"
+    pictures = [data for output in outputs if "image/png" in (data := output.get("data", {}))]
+    assert pictures and all(
+        f"<!-- picture: {data['text/plain']} -->" in page.read_text() for data in pictures
+    )

@@ -1,4 +1,4 @@
-"""The tables of the documentation are those of the stored results."""
+"""The tables, numbers and statements of the documentation agree with the stored results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,23 @@ from expectant.experiments.trials import Trial
 tables = context("fill_tables")
 
 
+AGAIN = "python docs/site/fill_tables.py writes it again"
+
+
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_table_is_the_one_that_is_stored(page):
+def test_every_table_and_number_is_the_one_that_is_stored(page):
     text = page.read_text("utf-8")
-    assert tables.fill_page(text) == text, "python docs/site/fill_tables.py writes it again"
+    assert tables.fill_page(text) == text, AGAIN
+
+
+def test_csv_files_have_the_stored_results():
+    for path, text in tables.csv_files():
+        assert path.read_text("utf-8") == text, AGAIN
+
+
+def test_a_wrong_number_would_be_noticed():
+    right = "holds in 11<!-- =claims every --> cases, 54.8 %<!-- =measured/joint:published/replication_probability|.1% -->"
+    assert tables.fill_page(right.replace("11", "12").replace("54.8", "3")) == right
 
 
 # ----------------------------------------------------------------------- what pages say of the results
@@ -110,6 +123,71 @@ def test_the_guide_advises_what_its_study_shows():
     assert not surely_more(car, "lookahead", "cached_values")
     less = {row["agent"]: row["less"] for row in tables.read("untuned:counts")}
     assert less["Algorithm 1"] == less["Algorithm 2"] == 0 < less["Algorithm 3"]
+
+
+def verdicts_of(study: str, question: str, *panels: str) -> set[str]:
+    """The verdicts on a question of a study in some panels, or in all that are about returns."""
+    found = {
+        row["panel"]: row["verdict"]
+        for row in tables.read(f"measured/{study}-claims")
+        if question in row["claim"]
+    }
+    return {found[panel] for panel in panels or found}
+
+
+def test_open_questions_are_answered_as_their_studies_do():
+    ask = verdicts_of
+    swept = "Does prioritized sweeping earn more"
+    assert ask("backup-distributions", swept, "50 cells, one-hot") == {"holds"}
+    for question in (swept, "from distinct states earn more", "learned sampler earn more"):
+        assert ask("backup-distributions", question, "mountain car, tiles") == {"does not hold"}
+    few = ("9 cells, d = 8, k = 3", "9 cells, d = 5, k = 2", "50 cells, d = 25, k = 5")
+    fine = ("9 cells, one-hot", "9 cells, d = 50, k = 5", "9 cells, d = 14, k = 5",
+            "50 cells, one-hot", "mountain car, 4 × 8²")  # fmt: skip
+    for planner in ("Q-planning with an expectation model", "Algorithm 1", "Algorithm 2"):
+        question = f"Does {planner} earn more than Q-learning?"
+        assert ask("function-approximation", question, *fine) == {"holds"}
+        assert ask("function-approximation", question, *few) <= {"does not hold", "unclear"}
+        assert ask("function-approximation", question, "50 cells, d = 80, k = 5") == {
+            "does not hold"
+        }
+    rollouts = "Do one-step backups of means earn more than rollouts of five means?"
+    assert "holds" not in ask("iterated-backups", rollouts)
+    assert ask("iterated-backups", rollouts, "9 cells, slip 0.1", "50 cells, slip 0.1") == {
+        "does not hold"
+    }
+    for other in ("one-step backups of samples", "rollouts of five samples"):
+        question = f"Do one-step backups of means earn more than {other}?"
+        assert ask("iterated-backups", question, "50 cells, slip 0.1", "room, slip 0.2") == {
+            "holds"
+        }
+    assert "holds" not in ask(
+        "model-kinds", "Does an expectation model earn more than a distribution"
+    )
+    assert ask("model-kinds", "Do ten draws earn more than one?") == {"holds", "unclear"}
+    network = "Does a network earn more with distributions than with means?"
+    assert ask("nonlinear-values", network) == {"holds"}
+    linear = "Do linear values earn more with distributions than with means?"
+    given = ("corridor, given models", "room, given models")
+    assert ask("nonlinear-values", linear, *given) == {"equal", "unclear"}
+
+
+def test_statements_about_interpretations_hold():
+    spread = {row["choice"]: row["claims"]["10"] for row in tables.read("measured/joint:spread")}
+    assert spread["for every run"]["holds"] == 0 < sum(row["holds"] for row in spread.values())
+    choices = tables.read("measured/parameters:choices")
+    smaller = [row["printed"][key] < row["best"][key] for row in choices for key in row["printed"]]
+    larger = [row["printed"][key] > row["best"][key] for row in choices for key in row["printed"]]
+    assert sum(smaller) > 2 * sum(larger)
+    assert {row["verdict"] for row in tables.read("measured/parameters:verdicts")} == {
+        "does not hold"
+    }
+    moved = tables.read("measured/interpretations:rows")
+    for row in moved:
+        if row["detail"].startswith(("order in a backup", "ties")):
+            assert row["interpretation"] != "preferred" or not any(
+                claim["matters"] for claim in row["moved"].values()
+            )
 
 
 # ------------------------------------------------------------------- studies whose arms were tuned

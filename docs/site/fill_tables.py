@@ -1,61 +1,82 @@
-"""Fill the marked tables of the documentation from stored results.
+"""Fill the marked tables and numbers of the documentation, and the CSV files, from stored results.
 
     python docs/site/fill_tables.py
 
 Results are stored in docs/measured and docs/*.json by docs/site/store_results.py and benchmarks.
-A table follows a comment that says what it shows, in one of three ways:
+A table follows a comment that selects its content, in one of three ways:
 
     <!-- table: from=measured/examples:memory columns="features={key} | return={value:.2f}" -->
     <!-- table: study=kudashkina-2021 figure=5b agent=lookahead rows=interpretation columns=mean -->
-    <!-- table: parameters -->
+    <!-- table: claims=stable-planning -->
 
 1. Format the entries of a stored list or mapping (with ``key`` and ``value``), see :class:`Cells`.
    ``where=agent=lookahead,sarsa`` selects entries; ``across`` and ``cell`` make columns of values.
 2. Show metrics of a study. ``figure``, ``panel``, ``interpretation`` and ``agent`` select results;
-   ``rows`` lists those of the four that distinguish rows; ``columns`` lists metrics, "runs",
-   "optimum" or "time" (µs a step), or one of the four, and then ``metric`` is the metric. "drop@2"
-   is a metric at the second switch, "at:20" the mean curve after 20 episodes, "reaches:0.8" where
-   it first reaches 0.8. ``digits`` are those after the point; ``times`` multiplies the cells.
-   ``claims=STUDY`` lists claims, ``answers=STUDY figure=… [asking="…"]`` answers questions by
-   panel, ``tuned=STUDY`` lists selected parameters.
-3. One of :data:`TABLES`.
+   ``rows`` lists those of the four that distinguish rows; ``columns`` lists metrics, "runs" or
+   "optimum", or one of the four, and then ``metric`` is the metric. "at:20" is the mean curve after
+   20 episodes. ``digits`` are those after the point; ``times`` multiplies the cells.
+3. Claims of a study (``verdict=unclear`` selects), or one of :data:`TABLES`.
+
+A number in a sentence has a comment behind it: 54.8 %<!-- =measured/joint:published/…|.1% -->. The
+comment is a key of :data:`NUMBERS`, or file:path|format, see :func:`read`.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shlex
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[1]
-MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
-SENTENCE = re.compile(r"(<!-- sentence: verdicts -->\n\n)(?:[^\n]+\n)*\n?")
+TABLE = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
+NUMBER = re.compile(r"[^\s(*|]+(?: %)?<!-- =(.*?) -->")
 PAPER = "measured/kudashkina-2021-claims"
-HUGE = 1e9  # numbers of diverged runs from here on
+OWN_CLAIMS = (30, 31)  # ours, not the paper's
+INTERPRETATIONS = ("literal", "preferred", "authors")
+ICONS = {"holds": "✔", "equal": "=", "does not hold": "✘", "unclear": "?"}
 PLACES = ("figure", "panel", "interpretation", "agent")
-KEYS = {*PLACES, "study", "rows", "columns", "metric", "digits", "times"}
-RETURN = "return per episode"
-CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "time": "µs a step"}
-OUTCOMES = {"holds": "yes", "does not hold": "the reverse"}  # of questions; others as they are
-STEPS = {"value_step": "α_w", "action_step": "α_q", "policy_step": "α_θ", "model_step": "α_m"}
-KINDS = ("holds", "equal", "does not hold", "unclear")
+CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*"}
+COMPARED = ("backup-distributions", "function-approximation", "iterated-backups", "model-kinds",
+            "nonlinear-values")  # studies with a chart and CSV files  # fmt: skip
+JUDGED = ("kudashkina-2021", "sutton-barto-8", "sutton-2008", "sutton-2023", "wan-2021", *COMPARED)
+CSV_FILES = {
+    **{study: f"measured/{study}" for study in COMPARED},
+    **{f"{study}-claims": f"measured/{study}-claims" for study in JUDGED},
+    "untuned": "untuned:rows",
+    "parameters": "measured/parameters:choices",
+    "interpretations": "measured/interpretations:rows",
+    "which-agent": "which-agent",
+}
 
 Row = dict[str, Any]
-Table = tuple[Sequence[str], Iterable[Sequence[str]]]
+Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 
 
 def read(name: str) -> Any:
-    """Return a stored result, or an entry of it: "measured/joint:sets.0"; nothing stored: []."""
+    """Return a stored result, or an entry of it: "measured/joint:sets/0".
+
+    A path leads through keys and indices; "key=value,…" is the first such entry of a list.
+    """
     file, _, path = name.partition(":")
     stored = DOCS / f"{file}.json"
     content = json.loads(stored.read_text("utf-8")) if stored.exists() else []
-    for key in filter(None, path.split(".")):
-        content = content[int(key) if isinstance(content, list) else key]
+    for step in filter(None, path.split("/")):
+        if "=" in step and isinstance(content, list):
+            wanted = dict(pair.split("=", 1) for pair in step.split(","))
+            content = next(
+                entry
+                for entry in content
+                if all(str(entry[key]) == value for key, value in wanted.items())
+            )
+        else:
+            content = content[int(step) if isinstance(content, list) else step]
     return content
 
 
@@ -87,19 +108,20 @@ class Cells(string.Formatter):
 
 
 def format_number(value: float, spec: str) -> str:
-    """Format a number; one that diverged by its order of magnitude."""
+    """Format a number with a minus sign."""
     if "~" in spec:
         sign, _, digits = spec.partition("~")
         whole = 10 ** (int(digits) - 1) <= abs(value) < 1e7
         text = f"{value:{sign},.0f}" if whole else f"{value:{sign}.{digits}g}"
-    elif abs(value) >= HUGE:
-        text = f"{value:.0e}"
     else:
         text = re.sub(r"^-(?=[0.]*$)", "", f"{value:{spec}}").replace("%", " %")
     return text.replace("-", "−", 1) if value < 0 else text
 
 
 CELLS = Cells()
+
+
+# ------------------------------------------------------------------------------------------ tables
 
 
 def stored_table(asked: dict[str, str]) -> Table:
@@ -111,7 +133,7 @@ def stored_table(asked: dict[str, str]) -> Table:
         ]
     key, _, wanted = asked.get("where", "").partition("=")
     if key:
-        rows = [row for row in rows if (str(row[key]) in wanted.split(",") if wanted else row[key])]
+        rows = [row for row in rows if str(row[key]) in wanted.split(",")]
     columns = [column.split("=", 1) for column in asked["columns"].split(" | ")]
     lines = [[CELLS.format(form, **row) for _, form in columns] for row in rows]
     heads = [head for head, _ in columns]
@@ -121,14 +143,12 @@ def stored_table(asked: dict[str, str]) -> Table:
     for line, row in zip(lines, rows, strict=True):
         across = CELLS.format(asked["across"], **row)
         cells.setdefault(tuple(line), {})[across] = CELLS.format(asked["cell"], **row)
-    return pivot(heads, cells, asked["order"].split(",") if "order" in asked else ())
+    return pivot(heads, cells)
 
 
-def pivot(
-    heads: Sequence[str], cells: dict[tuple[str, ...], dict[str, str]], order: Sequence[str] = ()
-) -> Table:
+def pivot(heads: Sequence[str], cells: dict[tuple[str, ...], dict[str, str]]) -> Table:
     """Tabulate cells by row and column."""
-    names = [*order] or list(dict.fromkeys(name for line in cells.values() for name in line))
+    names = list(dict.fromkeys(name for line in cells.values() for name in line))
     if not cells:
         raise ValueError(f"table: nothing is stored for {heads}")
     return [*heads, *names], [[*k, *(v.get(n, "–") for n in names)] for k, v in cells.items()]
@@ -136,8 +156,6 @@ def pivot(
 
 def study_table(asked: dict[str, str]) -> Table:
     """Tabulate metrics of a study: metrics in columns, or one metric across agents or panels."""
-    if unknown := asked.keys() - KEYS:
-        raise ValueError(f"table: unknown {sorted(unknown)} in {asked}")
     entries = [
         entry
         for entry in read(f"measured/{asked['study']}")
@@ -149,7 +167,7 @@ def study_table(asked: dict[str, str]) -> Table:
     for entry in entries:
         line = cells.setdefault(tuple(_named(entry, place) for place in rows), {})
         for name in [asked["metric"]] if across else columns:
-            head = _named(entry, across) if across else _title(name, entries[0])
+            head = _named(entry, across) if across else _title(name)
             line[head] = _metric(entry, name, asked)
     return pivot(rows, cells)
 
@@ -160,25 +178,19 @@ def _named(entry: Row, place: str) -> str:
     return f"`{entry[place]}`" if place == "interpretation" else entry[place]
 
 
-def _title(name: str, entry: Row) -> str:
+def _title(name: str) -> str:
     from expectant.experiments.metrics import METRICS
 
-    if name == "mean" and entry.get("quantity", RETURN) != RETURN:
-        return entry["quantity"]
-    kind, point, where = name.partition(":")
-    if point:
-        return where if kind == "at" else f"{kind} {where}"
-    base, _, switch = name.partition("@")
-    return CAPTIONS.get(base) or METRICS[base].title + (f" (switch {switch})" if switch else "")
+    if name.startswith("at:"):
+        return name.removeprefix("at:")
+    return CAPTIONS.get(name) or METRICS[name].title
 
 
 def _metric(entry: Row, name: str, asked: dict[str, str]) -> str:
     if name == "runs":
         return f"{entry['runs']:,}"
-    kind, point, where = name.partition(":")
-    if point:
-        curve, x = entry["curve"], float(where)
-        numbers = [dict(curve)[x] if kind == "at" else _first_reach(curve, x)]
+    if name.startswith("at:"):
+        numbers = [dict(entry["curve"])[float(name.removeprefix("at:"))]]
     else:
         numbers = entry["metrics"].get(name) or [entry.get(name)]
     scaled = [None if value is None else float(asked.get("times", 1)) * value for value in numbers]
@@ -186,172 +198,183 @@ def _metric(entry: Row, name: str, asked: dict[str, str]) -> str:
     return CELLS.format_field(complete, f",.{asked.get('digits', 2)}f")
 
 
-def _first_reach(curve: Sequence[tuple[float, float | None]], level: float) -> float | None:
-    """Return where a curve first reaches a level, interpolated between two points."""
-    before: tuple[float, float] | None = None
-    for x, y in curve:
-        if y is not None and y >= level:
-            return x if before is None else x - (x - before[0]) * (y - level) / (y - before[1])
-        before = None if y is None else (x, y)
-    return None
+def claims_table(study: str, verdict: str = "") -> Table:
+    """List the claims of a study, or those with some verdicts."""
+    asked = {
+        "from": f"measured/{study}-claims",
+        "columns": "#={id} | claim={claim} | verdict={verdict} | runs={runs:,}"
+        " | number (95 % interval)={effect:~4} ({low:~4} to {high:~4})",
+    }
+    return stored_table(asked | ({"where": f"verdict={verdict}"} if verdict else {}))
 
 
-def claims_table(study: str) -> Table:
-    """List all claims that were judged, by interpretation if there are several."""
-    stored = f"measured/{study}-claims"
-    several = len({one["interpretation"] for one in read(stored)}) > 1
-    interpretation = "interpretation=`{interpretation}` | " if several else ""
-    columns = (
-        f"#={{id}} | figure={{figure}} | {interpretation}claim={{claim}} | verdict={{verdict}}"
-    )
-    number = "number (95 % interval)={effect:~4} ({low:~4} to {high:~4})"
-    return stored_table({"from": stored, "columns": f"{columns} | runs={{runs:,}} | {number}"})
-
-
-def answers_table(study: str, figure: str, asking: str = "") -> Table:
-    """Answer a study's questions: a column for each question, a row for each panel."""
+def verdict_grid() -> Table:
+    """Show an icon and the effect for every claim and interpretation."""
     cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for one in read(f"measured/{study}-claims"):
-        if one["figure"] in figure.split(",") and asking in one["claim"]:
-            where = f"{one.get('panel') or one['figure']} (± {one['margin']:g})"
-            question = one["claim"].removeprefix(f"{one.get('panel')}: ")
-            verdict = OUTCOMES.get(one["verdict"], one["verdict"])
-            numbers = CELLS.format("{effect:~3} ({low:~3} to {high:~3})", **one)
-            cells.setdefault((where,), {})[question] = f"**{verdict}** {numbers}"
-    return pivot(["panel (margin)"], cells)
-
-
-def tuned_table(study: str) -> Table:
-    """List the settings chosen for the arms of a study; a star marks the edge of a grid."""
-    cells: dict[tuple[str, ...], dict[str, str]] = {}
-    for entry in read(f"measured/{study}-tuning"):
-        found = {name.rsplit(".", maxsplit=1)[-1]: name for name in entry["settings"]}
-        cells.setdefault((entry["label"],), {})[entry["panel"]] = ", ".join(
-            f"{short.removesuffix('_step')} {entry['settings'][found[short]]:g}"
-            + "*" * (found[short] in entry["edge"])
-            for short in [*(step for step in STEPS if step in found), *(found.keys() - STEPS)]
-        )
-    return pivot(["steps chosen for"], cells)
+    for row in read(PAPER):
+        mark = f"{row['id']}{'*' * (row['id'] in OWN_CLAIMS)}"
+        figure = row["figure"].partition("-")[0]  # "ablation-21" is too long for a column
+        line = cells.setdefault((mark, figure, row["claim"]), {})
+        cell = f"{ICONS[row['verdict']]}\N{NO-BREAK SPACE}{{effect:~3}}"
+        line[row["interpretation"]] = CELLS.format(cell, **row)
+    names = [f"`{name}`" for name in INTERPRETATIONS]
+    return ["#", "figure", "claim", *names], [
+        [*key, *(line.get(name, "–") for name in INTERPRETATIONS)] for key, line in cells.items()
+    ]
 
 
 def verdict_counts() -> Table:
-    """Count the verdicts under each interpretation."""
-    counts: dict[str, Counter[str]] = {
-        "literal": Counter(),
-        "preferred": Counter(),
-        "authors": Counter(),
-    }
-    for one in read(PAPER):
-        counts[one["interpretation"]][one["verdict"]] += 1
-    return ["interpretation", "claims judged", "of these"], [
-        [f"`{name}`", str(many.total()), ", ".join(f"{many[kind]} {kind}" for kind in KINDS)]
+    """Count the verdicts on the paper's own claims under each interpretation."""
+    counts = {name: Counter[str]() for name in INTERPRETATIONS}
+    for row in _paper_claims():
+        counts[row["interpretation"]][row["verdict"]] += 1
+    heads = [f"{icon} {kind}" for kind, icon in ICONS.items()]
+    return ["interpretation", "claims judged", *heads], [
+        [f"`{name}`", str(many.total()), *(str(many[kind]) for kind in ICONS)]
         for name, many in counts.items()
     ]
 
 
-def parameters(*agents: str) -> Table:
-    """Compare the printed step sizes with the best of a grid."""
-    keys = ("agent", "panel", "printed", "best", "behind", "best_return", "tried", "rank")
-    merged: dict[str, Row] = {}  # figures and interpretations with the same results are one row
-    for one in read("measured/parameters:choices"):
-        if not agents or one["agent"] in agents:
-            row = merged.setdefault(json.dumps([one[key] for key in keys]), {**one, "under": []})
-            row["under"] += [one["interpretation"]] * (one["interpretation"] not in row["under"])
+def open_details() -> Table:
+    """Show which choice every interpretation makes for each detail that the paper leaves open."""
+    from expectant.experiments.study import read_study
+
     rows = []
-    for row in merged.values():
-        printed, best = (
-            ", ".join(f"{STEPS[name]} {value:g}" for name, value in row[which].items())
-            for which in ("printed", "best")
-        )
-        form = "{figure}{panel:?, %} | {label} | {under} | {first} | {second}{at_edge:? (edge)} | "
-        form += "{best_return:.2f} | {behind:.2f} | {rank} of {tried} | {verdict}"
-        rows.append(CELLS.format(form, first=printed, second=best, **row).split(" | "))
-    return ["figure", "agent", "interpretation", "printed", "best of the grid", "its return",
-            "printed less best", "rank of the printed one", "printed is as good"], rows  # fmt: skip
+    for detail in read_study().details:
+        chosen = {i: choice.name for choice in detail.choices for i in choice.interpretations}
+        rows.append([detail.question, *(chosen[name] for name in INTERPRETATIONS)])
+    return ["question", *(f"`{name}`" for name in INTERPRETATIONS)], rows
 
 
-def verdicts_sentence() -> str:
-    """Count the claims that hold whatever the interpretation, under none, or depending on it."""
-    by_claim: dict[int, set[str]] = {}
-    for row in read(PAPER):
-        by_claim.setdefault(row["id"], set()).add(row["verdict"])
-    kinds: dict[str, list[str]] = {
-        "hold under every interpretation they were judged under": [],
-        "under some of them only": [],
-        "under none": [],
-        "are unclear under some and hold under none": [],
-    }
-    everywhere, somewhere, nowhere, unclear = kinds.values()
-    for claim, verdicts in sorted(by_claim.items()):
-        if "holds" in verdicts:
-            (everywhere if len(verdicts) == 1 else somewhere).append(str(claim))
-        else:
-            (unclear if "unclear" in verdicts else nowhere).append(str(claim))
-    parts = [f"{len(ids)} {kind} ({', '.join(ids)})" for kind, ids in kinds.items() if ids]
-    return f"**In short**, of {len(by_claim)} claims {'; '.join(parts)}."
-
-
-def defaults() -> Table:
-    """Show the best settings of every agent on the problems that defaults were chosen on."""
-    stored, rows = read("defaults"), []
-    for kind, best in stored["best"].items():
-        name = "".join(word.capitalize() for word in kind.split("_"))
-        for place, row in enumerate(best):
-            lead = ["", "", ("chosen", "second", "third")[place]]
-            if place == 0:
-                lead[:2] = f"`{name}`", str(stored["tried"][kind])
-            fresh = f"{stored['fresh'][kind]:.3f}" if place == 0 else ""
-            words = ", ".join(
-                f"`{key}` {_default(value)}" for key, value in row["settings"].items()
-            )
-            rows.append([*lead, f"{row['score']:.3f}", fresh, words])
-    return ["agent", "settings tried", "", "score", "fresh runs", "settings"], rows
-
-
-def _default(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"Autostep({value['initial_step']:g}, {value['meta_step']:g})"
-    return f"{value:g}"
-
-
-TABLES: dict[str, Callable[..., Table]] = {
+TABLES: dict[str, Callable[[], Table]] = {
+    "verdict-grid": verdict_grid,
     "verdict-counts": verdict_counts,
-    "parameters": parameters,
-    "defaults": defaults,
+    "open-details": open_details,
 }
 
 
 def make_table(words: str) -> list[str]:
     """Return the lines of the table that a comment asks for."""
     name, *more = shlex.split(words)
-    asked = dict(word.split("=", 1) for word in (name, *more) if "=" in word)
-    if not asked or "=" not in name:
-        head, body = TABLES[name](*more)
-    elif "from" in asked:
-        head, body = stored_table(asked)
-    elif "claims" in asked:
-        head, body = claims_table(asked["claims"])
-    elif "answers" in asked:
-        head, body = answers_table(asked["answers"], asked["figure"], asked.get("asking", ""))
+    if "=" not in name:
+        head, body = TABLES[name]()
     else:
-        head, body = tuned_table(asked["tuned"]) if "tuned" in asked else study_table(asked)
+        asked = dict(word.split("=", 1) for word in (name, *more))
+        if "from" in asked:
+            head, body = stored_table(asked)
+        elif "claims" in asked:
+            head, body = claims_table(asked["claims"], asked.get("verdict", ""))
+        else:
+            head, body = study_table(asked)
     lines = [f"| {' | '.join(row)} |" for row in (head, *body)]
     return [lines[0], "|" + "---|" * len(head), *lines[1:]]
 
 
+# ----------------------------------------------------------------------------------------- numbers
+
+
+def _paper_claims() -> list[Row]:
+    return [row for row in read(PAPER) if row["id"] not in OWN_CLAIMS]
+
+
+def claim_groups() -> dict[str, list[int]]:
+    """Return the paper's claims that hold everywhere, somewhere, nowhere, or are undecided."""
+    by_claim: dict[int, set[str]] = {}
+    for row in _paper_claims():
+        by_claim.setdefault(row["id"], set()).add(row["verdict"])
+    groups: dict[str, list[int]] = {"every": [], "some": [], "none": [], "undecided": []}
+    for claim, verdicts in sorted(by_claim.items()):
+        if "holds" in verdicts:
+            groups["every" if len(verdicts) == 1 else "some"].append(claim)
+        else:
+            groups["undecided" if "unclear" in verdicts else "none"].append(claim)
+    return groups
+
+
+def _verdicts(name: str) -> dict[Any, str]:
+    return {(row["id"], row["interpretation"]): row["verdict"] for row in read(name)}
+
+
+def _count_verdicts(study: str, verdict: str = "") -> int:
+    return sum(verdict in ("", found) for found in _verdicts(f"measured/{study}-claims").values())
+
+
+def _count_moved() -> int:
+    """Count claims 10 to 17 that a change of the preferred interpretation moves."""
+    return sum(
+        moved["matters"]
+        for row in read("measured/interpretations:rows")
+        for claim, moved in row["moved"].items()
+        if row["interpretation"] == "preferred" and 10 <= int(claim) <= 17
+    )
+
+
+NUMBERS: dict[str, Callable[[], Any]] = {
+    "claims": lambda: sum(map(len, claim_groups().values())),
+    "same verdicts": lambda: len(
+        _verdicts(PAPER).items() & _verdicts("measured/second-seed-claims").items()
+    ),
+    "all verdicts": lambda: len(_verdicts(PAPER)),
+    "most at once": lambda: max(len(each["claims"]) for each in read("measured/joint:sets")),
+    "moved": _count_moved,
+}
+for _group in ("every", "some", "none", "undecided"):
+    NUMBERS[f"claims {_group}"] = lambda g=_group: len(claim_groups()[g])
+    NUMBERS[f"ids {_group}"] = lambda g=_group: ",&nbsp;".join(map(str, claim_groups()[g]))
+for _study in JUDGED:
+    NUMBERS[f"{_study} claims"] = lambda s=_study: _count_verdicts(s)
+    NUMBERS[f"{_study} holds"] = lambda s=_study: _count_verdicts(s, "holds")
+
+
+def make_number(mark: str) -> str:
+    """Return the number that a comment asks for."""
+    if mark in NUMBERS:
+        return str(NUMBERS[mark]())
+    path, _, spec = mark.rpartition("|")
+    return CELLS.format_field(read(path), spec)
+
+
 def fill_page(text: str) -> str:
-    """Return a page with its tables, and the sentence that counts verdicts, made again."""
-    text = MARK.sub(lambda mark: mark[1] + "\n".join(make_table(mark[2])) + "\n\n", text)
-    return SENTENCE.sub(lambda mark: f"{mark[1]}{verdicts_sentence()}\n\n", text)
+    """Return a page with its tables and numbers made again."""
+    text = TABLE.sub(lambda mark: mark[1] + "\n".join(make_table(mark[2])) + "\n\n", text)
+    return NUMBER.sub(lambda mark: f"{make_number(mark[1])}<!-- ={mark[1]} -->", text)
 
 
 def pages() -> list[Path]:
-    """Return the pages with marked tables or sentences."""
+    """Return the pages with marked tables or numbers."""
     every = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
-    marked = re.compile("<!-- (table|sentence): ")
-    return [page for page in every if marked.search(page.read_text("utf-8"))]
+    return [page for page in every if re.search(r"<!-- (table: |=)", page.read_text("utf-8"))]
+
+
+# --------------------------------------------------------------------------------------- CSV files
+
+
+def csv_files() -> Iterator[tuple[Path, str]]:
+    """Yield the raw tables of results, with their paths."""
+    for name, stored in CSV_FILES.items():
+        rows = [dict(flatten(row)) for row in read(stored)]
+        heads = list(dict.fromkeys(head for row in rows for head in row))
+        text = io.StringIO()
+        writer = csv.DictWriter(text, heads, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        yield DOCS / f"measured/{name}.csv", text.getvalue()
+
+
+def flatten(row: Row, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the cells of a row; three numbers are an estimate with its interval."""
+    for key, value in row.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from flatten(value, "" if key == "metrics" else f"{name} ")
+        elif not isinstance(value, list):
+            yield name, value
+        elif len(value) == 3 and isinstance(value[0], float) and "@" not in key:
+            yield from zip((name, f"{name} low", f"{name} high"), value, strict=True)
 
 
 if __name__ == "__main__":
     for page in pages():
         page.write_text(fill_page(page.read_text("utf-8")), "utf-8")
+    for path, text in csv_files():
+        path.write_text(text, "utf-8")

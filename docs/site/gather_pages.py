@@ -8,6 +8,7 @@ docs/index.md is a part of the site.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import sys
@@ -41,8 +42,18 @@ def gather(folder: Path) -> None:
     (folder / "docs/index.md").unlink()
     _write(folder / "index.md", front(parts))
     shutil.copy(Path(__file__).with_name("conf.py"), folder)
+    (folder / "README.md").unlink()  # its text is on the first page
     (folder / "static").mkdir()
     shutil.copy(Path(__file__).with_name("site.css"), folder / "static")
+    shutil.copy(mathjax(), folder / "static")
+
+
+def mathjax() -> Path:
+    """Return MathJax in one file, which needs no network."""
+    found = importlib.util.find_spec("sphinx-mathjax-offline")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("sphinx-mathjax-offline is missing: make docs installs it")
+    return Path(found.origin).parent / "static/mathjax/tex-svg.js"
 
 
 def remove_folder_links(text: str, here: Path) -> str:
@@ -65,18 +76,15 @@ def arrangement() -> dict[str, list[tuple[str, str, str]]]:
 
 
 def front(parts: dict[str, list[tuple[str, str, str]]]) -> str:
-    """Return the first page: the start of the README, and all parts with their pages."""
-    out = [(ROOT / "README.md").read_text().split("\n## ")[0], ""]
-    out += ["```{toctree}", ":hidden:", "", "Start <README>", "```", ""]
-    out += ["**[Install and start](README.md)** · all pages are listed below", ""]
+    """Return the first page: most of the README, and all parts with their pages."""
+    out = [(ROOT / "README.md").read_text().split("\n## Use it")[0], ""]
     for head, rows in parts.items():
         out += [f"## {head}", "", "| page | answers |", "|---|---|"]
         out += [f"| [{name}](docs/{page}) | {_local(says)} |" for name, page, says in rows]
         out += ["", "```{toctree}", ":hidden:", f":caption: {head}", ""]
-        out += [f"{name} <docs/{page.removesuffix('.md')}>" for name, page, _ in rows]
+        out += [f"{name.strip('`')} <docs/{page.removesuffix('.md')}>" for name, page, _ in rows]
+        out += ["Contributing <CONTRIBUTING>", "Changes <CHANGELOG>"] * (head == "Developers")
         out += ["```", ""]
-    out += ["```{toctree}", ":hidden:", ":caption: Project", ""]
-    out += ["Changes <CHANGELOG>", "Contributing <CONTRIBUTING>", "```", ""]
     return "\n".join(out)
 
 

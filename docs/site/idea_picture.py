@@ -63,16 +63,19 @@ def draw_counterexample(axes: Axes) -> None:
                 va="center",
                 fontsize=12,
             )
-    axes.text(
-        2.0,
-        -2.25,
-        f"mean of the max: {mean_of_max:.0f}   →   A is right", ha="center", color=GREEN,
-        fontsize=13, weight="bold",
-    )  # fmt: skip
-    text = f"max of the mean: {max_of_mean:.1f}   →   B looks better".replace("-", "−")
-    axes.text(2.0, -2.75, text, ha="center", color=RED, fontsize=13, weight="bold")
-    axes.set(xlim=(-0.6, 4.7), ylim=(-3.0, 1.6), aspect="equal")
-    axes.set_title("A leads to state 2 or 3, each needs another action", fontsize=13)
+    axes.add_patch(Circle((2.0, 0.0), 0.24, fc="#eeeeee", ec=GREY, lw=1.2, ls="--", zorder=3))
+    axes.text(2.0, 0.0, "½ + ½", ha="center", va="center", fontsize=8, color=GREY, zorder=4)
+    axes.text(2.4, 0.0, "what the model predicts: the mean", va="center", fontsize=11, color=GREY)
+    axes.text(4.2, 1.55, "reward", ha="center", fontsize=11, color=GREY)
+    lines = {
+        f"state values:  mean of the max = {mean_of_max:.0f}  →  A is right": GREEN,
+        f"action values:  max of the mean = {max_of_mean:.1f}  →  B looks better": RED,
+    }
+    for row, (text, colour) in enumerate(lines.items()):
+        place, shown = (2.1, -2.2 - 0.5 * row), text.replace("-", "−")
+        axes.text(*place, shown, ha="center", color=colour, fontsize=13, weight="bold")
+    axes.set(xlim=(-0.9, 5.3), ylim=(-2.9, 1.7), aspect="equal")
+    axes.set_title("A leads to state 2 or 3; each needs a different action", fontsize=13)
     axes.axis("off")
 
 

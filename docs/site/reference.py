@@ -14,42 +14,29 @@ from expectant.cli.catalogue import GROUPS, catalogue
 from expectant.core import verbs
 from expectant.core.config import PARAMETERS_HEADING, Config
 
-GROUP_TITLES = {
-    "domains": "Domains with their parameters",
-    "features": "Feature maps with their parameters",
-    "models": "Models with their parameters",
-    "backups": "Backup distributions with their parameters",
-    "agents": "Agents with their parameters",
-}
 MODULES = {
     "exact": "Exact answers",
     "analysis": "Statistics",
     "diagnostics": "Diagnostics",
     "core.updates": "Published updates",
-    "extend": "Components of your own",
+    "extend": "Helpers for components",
 }
 PARTLY = (expectant, extend)  # whose verbs have a page of their own
+PURPOSES = {  # of the names that are public, and the pages that have them
+    "Run, compare, evaluate": ("python",),
+    "Compose an experiment": ("domains", "features", "agents", "models", "backups", "step-sizes",
+                              "options", "values"),
+    "Solve exactly, analyse": ("exact", "analysis", "diagnostics"),
+    "Write your own components": ("verbs", "extend", "core.updates"),
+}  # fmt: skip
+CONTENTS = [
+    ("api.md", "API", "every public name, grouped by purpose"),
+    ("commands.md", "Command line", "every command with its options"),
+]
 
 
 def _file(group: str) -> str:
     return f"{group.replace(' ', '-').replace('_', '-')}.md"
-
-
-def _title(group: str) -> str:
-    return GROUP_TITLES.get(group, f"{group.capitalize()} with their parameters")
-
-
-def _contents() -> Iterator[tuple[str, str, str]]:
-    for group in GROUPS:
-        yield _file(group), _title(group), f"every parameter of all {group}: meaning, rule, default"
-    yield "python.md", "Functions and results", "what `import expectant as ex` has besides parts"
-    for name, title in MODULES.items():
-        yield f"{name}.md", title, f"the functions of `ex.{name}`"
-    yield "verbs.md", "Verbs", "what a part of your own implements; all are in `ex.extend`"
-    yield "commands.md", "Command line", "every command with its options"
-
-
-CONTENTS = list(_contents())
 
 
 def pages() -> dict[str, str]:
@@ -60,18 +47,44 @@ def pages() -> dict[str, str]:
         module = importlib.import_module(f"expectant.{name}")
         made[f"{name}.md"] = names_page(module, title, f"ex.{name}")
     made["verbs.md"] = names_page(verbs, "Verbs", "ex.extend")
+    made["api.md"] = overview(made)
     made["commands.md"] = commands_page()
     return made
 
 
+def overview(made: dict[str, str]) -> str:
+    """Return the page that lists all names by purpose, with the other pages below it."""
+    out = [
+        "# API",
+        "",
+        "Every public name, grouped by purpose. `import expectant as ex` first.",
+        "",
+    ]
+    for purpose, files in PURPOSES.items():
+        out += [f"## {purpose}", ""]
+        for file in files:
+            title, *sections = re.split(r"^#+ (?=\S)", made[f"{file}.md"], flags=re.MULTILINE)[1:]
+            names = [section.partition("\n")[0] for section in sections]
+            links = [f"[{name}]({file}.md#{slug(name)})" for name in names]
+            out += [f"**[{title.partition(chr(10))[0]}]({file}.md)**: {', '.join(links)}", ""]
+    out += ["```{toctree}", ":hidden:", ""]
+    out += [file for files in PURPOSES.values() for file in files]
+    return "\n".join([*out, "```", ""])
+
+
+def slug(heading: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def parts_page(group: str) -> str:
     """Return the page of all components of a group."""
-    out = [f"# {_title(group)}", "", "`expectant show NAME` prints the same.", ""]
+    out = [f"# {group.capitalize()}", "", "`expectant show NAME` prints the same.", ""]
     for entry in catalogue():
         if entry["group"] != group:
             continue
         short = f', or `"{entry["short"]}"` in an agent' if entry["short"] else ""
-        out += [f"## {entry['title']}", "", f'`kind = "{entry["kind"]}"` in a spec{short}.', ""]
+        out += [f"## {entry['title']}", "", f'`kind = "{entry["kind"]}"` in a config{short}.', ""]
         out += [prose(entry["text"]), ""]
         if entry["parameters"]:
             out += ["| parameter | meaning | values |", "|---|---|---|"]

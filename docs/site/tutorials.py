@@ -3,7 +3,8 @@
     python docs/site/tutorials.py [NAME …]
 
 runs the blocks of docs/tutorials/NAME.md, writes NAME.ipynb beside it with what they print and
-draw, and puts the printed text into the page, as a block of text after the code.
+draw, and puts the printed text into the page, as a block of text after the code. A comment such as
+<!-- picture: Learning curves of … --> after code that draws is the picture's alternative text.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "tutorials"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(
+    r"\s*(?:```text\n.*?^```\s*)?<!-- picture: (.*?) -->", re.MULTILINE | re.DOTALL
+)
 DOTS = 110  # per inch
 
 
@@ -53,11 +57,16 @@ def make_notebook(text: str) -> dict[str, Any]:
         os.chdir(folder)
         sys.path.insert(0, folder)
         try:
-            for number, (kind, source) in enumerate(split_cells(text)):
+            sources = split_cells(text)
+            for number, (kind, source) in enumerate(sources):
                 cell: dict[str, Any] = {"cell_type": kind, "id": f"c{number}", "metadata": {}}
                 if kind == "code":
                     count += 1
-                    cell |= {"execution_count": count, "outputs": run_cell(source, scope)}
+                    described = (
+                        PICTURE.match(sources[number + 1][1]) if sources[number + 1 :] else None
+                    )
+                    outputs = run_cell(source, scope, described[1] if described else "a figure")
+                    cell |= {"execution_count": count, "outputs": outputs}
                 cells.append({**cell, "source": source.splitlines(keepends=True)})
         finally:
             sys.path.remove(folder)
@@ -67,8 +76,8 @@ def make_notebook(text: str) -> dict[str, Any]:
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
-def run_cell(source: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run a cell and return its outputs: what it prints, and its last expression."""
+def run_cell(source: str, scope: dict[str, Any], picture: str) -> list[dict[str, Any]]:
+    """Run a cell and return its outputs: the printed text, and its last expression."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None
@@ -85,7 +94,7 @@ def run_cell(source: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
         file = io.BytesIO()
         value.savefig(file, format="png", dpi=DOTS, metadata={"Software": None})
         png = base64.b64encode(file.getvalue()).decode()
-        data = {"image/png": png, "text/plain": "a figure"}
+        data = {"image/png": png, "text/plain": picture}
         outputs.append({"output_type": "display_data", "metadata": {}, "data": data})
     elif value is not None:
         data = {"text/plain": repr(value)}
@@ -136,7 +145,7 @@ def stage(path: Path, folder: Path) -> None:
             if content:
                 name = f"{path.stem}-{len(list(folder.glob(f'{path.stem}-*.png'))) + 1}.png"
                 (folder / name).write_bytes(base64.b64decode(content))
-                out += f"\n![]({name})\n"
+                out += f"\n![{output['data']['text/plain']}]({name})\n"
         return out
 
     head, _, rest = BLOCK.sub(with_picture, text).partition("\n\n")
