@@ -6,9 +6,12 @@ combination of listed values. Where a parameter may be None, the word "none" sta
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +24,7 @@ from expectant.experiments.grid import (
     PanelConfig,
     Point,
     Varied,
-    check_size,
-    expand_panel,
     make_panel,
-    make_point,
     parameters_of_table,
 )
 from expectant.experiments.recording import Record, parse_record
@@ -33,6 +33,7 @@ from expectant.experiments.toml_tables import (
     check_known,
     convert,
     in_file,
+    inside,
     key,
     parse_toml,
     read_table,
@@ -46,6 +47,7 @@ from expectant.experiments.toml_tables import (
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 LONGEST_NAME = 100
+MOST_TRIALS = 100_000
 
 
 def _folder_name(value: object) -> str:
@@ -60,20 +62,14 @@ ANYTHING: Rule[Any] = Rule("a list of texts, or a probe", lambda value: value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComponentTables:
-    """The tables of the components, or the settings that a panel changes in them."""
-
-    domain: Mapping[str, Any] = key(table(), {})
-    features: Mapping[str, Any] = key(table(), {})
-    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
-
-
-@dataclass(frozen=True, kw_only=True)
-class PanelTable(ComponentTables):
-    """One of the ``panels``."""
+class PanelTable:
+    """One of the ``panels``: its name, and the settings that it changes."""
 
     name: str = key(text())
     title: str = key(text(), "")
+    domain: Mapping[str, Any] = key(table(), {})
+    features: Mapping[str, Any] = key(table(), {})
+    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +93,7 @@ class CommonKeys:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfigFile(ComponentTables, Varied, CommonKeys):
+class ConfigFile(Varied, CommonKeys, PanelTable):
     """The keys of a config file."""
 
     record: Any = key(ANYTHING, None)
@@ -120,7 +116,11 @@ class ConfigFile(ComponentTables, Varied, CommonKeys):
         for panel in self.panels:
             domain, features = {**self.domain, **panel.domain}, {**self.features, **panel.features}
             agents = merge_agents(self.agents, panel.agents)
-            yield make_panel(panel.name, domain, features, agents, self, panel.title)
+            if not agents:
+                raise ConfigError("at least one is needed", "agents")
+            for name, agent in agents.items():
+                convert(text(), agent.get("label", name), "agents", name, "label")
+            yield make_panel(PanelConfig(panel.name, panel.title, domain, features, agents), self)
 
 
 def merge_agents(
@@ -149,10 +149,8 @@ def _read_record(record: Any, steps: int) -> dict[str, Any]:
         raise ConfigError(f"must have one entry, got {record!r}", "record")
     (entry,) = entries
     if isinstance(entry, dict):
-        try:
+        with inside():
             return {"record": parse_record(entry)}
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
     default, other = ("reward", TOTAL) if steps else ("return", LENGTH)
     check_known("unknown", [entry], [default, other], "record")
     return {"curve": other} if entry == other else {}
@@ -190,20 +188,23 @@ def _replace_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict
     parameters = parameters_of_table({**table, "agent": None})
     for name, value in changes.items():
         if name in parameters:
-            inner = result.get(name)
-            result[name] = value
-            if isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value:
-                result[name] = {**inner, **value}
+            inner: Any = result.get(name)
+            is_merged = isinstance(inner, Mapping) and isinstance(value, Mapping)
+            result[name] = {**inner, **value} if is_merged and "kind" not in value else value
     return result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(CommonKeys):
-    """A config file that has been read and checked; ``steps`` is 0 where episodes are counted."""
+    """A config file that has been read and checked; ``steps`` is 0 where episodes are counted.
+
+    With ``trust``, building components may import the user's modules.
+    """
 
     panels: tuple[PanelConfig, ...]
     curve: str = ""
     record: Record | None = None
+    trust: bool = field(default=False, compare=False)
 
     @property
     def is_sweep(self) -> bool:
@@ -219,67 +220,80 @@ class Experiment(CommonKeys):
         """Replace some settings where they apply."""
         return replace(self, panels=tuple(map(changes.apply, self.panels)))
 
-    def trials(self, interpretation: str = "", *, trust: bool = False) -> list[Trial]:
-        """Build all agents of all panels in all combinations of settings."""
-        build = ComponentBuilder(trust)
-        points = (point for panel in self.panels for point in expand_panel(panel))
-        return [self._trial(point, build, interpretation) for point in points]
+    def trials(self, interpretation: str = "") -> list[Trial]:
+        """Return all agents of all panels in all combinations of settings, built once."""
+        for axis in (axis for panel in self.panels for axis in panel.axes):
+            if axis.range is not None:
+                raise ConfigError("is a range, which only a search can try", axis.where)
+        return [replace(trial, interpretation=interpretation) for trial in self._trials]
 
     def names(self) -> list[tuple[str, str]]:
         """List panel and agent of every trial, in the order of :meth:`trials`."""
-        points = (point for panel in self.panels for point in expand_panel(panel))
-        return [(point["panel"], point["agent_key"]) for point in points]
+        return [(trial.panel, trial.agent_key) for trial in self._trials]
+
+    @cached_property
+    def _trials(self) -> list[Trial]:
+        built: dict[str, Any] = {}
+        return [self._trial(point, built) for panel in self.panels for point in panel.points()]
 
     def trial(
         self, panel: PanelConfig, agent: str, settings: Mapping[tuple[str, ...], object]
     ) -> Trial:
         """Build one agent of a panel with chosen settings."""
-        return self._trial(make_point(panel, agent, settings), ComponentBuilder(), "")
+        return self._trial(panel.point(agent, settings), {})
 
-    def _trial(self, point: Point, build: ComponentBuilder, interpretation: str) -> Trial:
-        components = {
-            "domain": build(Domain, "domain", point["domain"]),
-            "features": build(Features, "features", point["features"]),
-            "agent": build(Agent, f"agents.{point['base_agent']}", point["agent"]),
-        }
-        names = {"experiment": self.name, "interpretation": interpretation}
-        return Trial(**{**point, **components, **names, **self.common()})
+    def _trial(self, point: Point, built: dict[str, Any]) -> Trial:
+        """Build the components of a trial, unless equal ones are ``built``."""
+        components: dict[str, Any] = {}
+        agent = f"agents.{point['base_agent']}"
+        for name, base, path in (
+            ("domain", Domain, "domain"), ("features", Features, "features"), ("agent", Agent, agent),
+        ):  # fmt: skip
+            identifier = repr((name, point[name]))
+            if identifier not in built:
+                built[identifier] = build_component(base, path, point[name], self.trust)
+            components[name] = built[identifier]
+        names = {"experiment": self.name, "interpretation": ""}
+        return Trial(**{**point, **components, **self.common(), **names})
 
     def common(self) -> dict[str, Any]:
         """Return the fields that all trials share: length, runs, seed, record."""
         shared = {field.name for field in fields(self)} & {field.name for field in fields(Trial)}
         return {name: getattr(self, name) for name in shared}
 
+    def check(self) -> None:
+        """Build every component once, so that mistakes are found before anything runs."""
+        size = sum(
+            math.prod(len(axis.rows) for axis in panel.axes_for(agent))
+            for panel in self.panels
+            for agent in panel.agents
+        )
+        if size > MOST_TRIALS:
+            raise ConfigError(f"must ask for at most {MOST_TRIALS:,} trials, got {size:,}", "grid")
+        (name, count), *_ = Counter(trial.id for trial in self._trials).most_common(1)
+        if count > 1:
+            raise ConfigError(f"two trials have the id {name!r}; rename a panel or an agent")
+        for trial in self._trials:
+            with inside("domain"):
+                trial.domain.actions  # noqa: B018  only now an environment is made
+            with inside("features"):
+                trial.features.shape(trial.domain)
 
-class ComponentBuilder:
-    """Build components from tables; equal tables of domains and features give one object.
+
+def build_component(
+    base: type[Config], path: str, table: Mapping[str, Any], trust: bool = False
+) -> Any:
+    """Build a component from its table, which is at a ``path`` in a config.
 
     With ``trust`` it imports modules that tables name and this process has not imported yet.
     """
-
-    def __init__(self, trust: bool = False) -> None:
-        self._trust = trust
-        self._built: dict[str, Any] = {}
-
-    def __call__(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
-        if base is Agent:  # as many as there are trials
-            return self._build(base, path, table)
-        identifier = repr((base, table))
-        if identifier not in self._built:
-            self._built[identifier] = self._build(base, path, table)
-        return self._built[identifier]
-
-    def _build(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
-        known = sorted(name for name, kind in KINDS.items() if issubclass(kind, base))
-        name = table.get("kind")
-        if name is None:
-            raise ConfigError(f"is missing (known: {', '.join(known)})", path, "kind")
-        if name not in known and ":" not in str(name):  # otherwise it is to be imported
-            raise ConfigError(f"unknown {name!r}" + suggest_name(str(name), known), path, "kind")
-        try:
-            return base.from_dict(_replace_none(dict(table)), trust=self._trust)
-        except (ValueError, TypeError, OverflowError, MemoryError) as error:
-            raise ConfigError(str(error), path) from None
+    known = sorted(name for name, kind in KINDS.items() if issubclass(kind, base))
+    name = table.get("kind", "")
+    if name not in known and ":" not in str(name):  # otherwise it is to be imported
+        problem = f"unknown {name!r}" if name else "is missing"
+        raise ConfigError(problem + suggest_name(str(name), known), path, "kind")
+    with inside(path):
+        return base.from_dict(_replace_none(dict(table)), trust=trust)
 
 
 def _replace_none(item: Any) -> Any:
@@ -305,82 +319,34 @@ def parse_config(text: str, source: str, *, trust: bool = False) -> Experiment:
 
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
     """Read the experiment in the data of a config file."""
-    with in_file(source):
-        try:
-            return _read_experiment(dict(data), _default_name(Path(source)), trust)
-        except RecursionError:
-            raise ConfigError("tables are too deep") from None
-
-
-def _default_name(path: Path) -> str:
-    """Name a config after its file, or after the results folder that contains it."""
+    path = Path(source)
     has_results = path.name == "config.toml" and (path.parent / "runs").is_dir()
-    return path.resolve().parent.name if has_results else path.stem
-
-
-def _read_experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:
-    config = read_table(ConfigFile, data)
-    _import_kinds(data, trust)
-    panels = tuple(config.expand_panels())
-    check_size(panels)
-    given = {field.name: getattr(config, field.name) for field in fields(CommonKeys)}
-    computed = {
-        "name": convert(FOLDER_NAME, config.name or stem, "name"),
-        "title": config.title or stem,
-        "bin": config.bin or 1,
-        "bins": min(config.bins or 100, config.steps) if config.steps else 1,
-        **_read_record(config.record, config.steps),
-    }
-    experiment = Experiment(**{**given, **computed}, panels=panels)
-    _check_trials(experiment, trust)
+    stem = path.resolve().parent.name if has_results else path.stem
+    with in_file(source):
+        config = read_table(ConfigFile, dict(data))
+        _import_kinds(data, trust)
+        given = {field.name: getattr(config, field.name) for field in fields(CommonKeys)}
+        computed = {
+            "name": convert(FOLDER_NAME, config.name or stem, "name"),
+            "title": config.title or stem,
+            "bin": config.bin or 1,
+            "bins": min(config.bins or 100, config.steps) if config.steps else 1,
+            **_read_record(config.record, config.steps),
+        }
+        panels = tuple(config.expand_panels())
+        experiment = Experiment(**{**given, **computed}, panels=panels, trust=trust)
+        experiment.check()
     return experiment
 
 
-def _import_kinds(data: Any, trust: bool, *path: str) -> None:
+def _import_kinds(item: Any, trust: bool, *path: str) -> None:
     """Import or refuse every named "module:Class", before its parameters are needed."""
-    if isinstance(data, list):
-        for item in data:
-            _import_kinds(item, trust, *path)
-    elif isinstance(data, Mapping):
-        for name, item in data.items():
-            if str(name).rpartition(".")[2] == "kind":
-                for kind in item if isinstance(item, list) else [item]:
-                    if ":" in str(kind):
-                        try:
-                            find_kind(kind, trust=trust)
-                        except ValueError as error:
-                            raise ConfigError(str(error), *path) from None
-            _import_kinds(item, trust, *path, str(name))
-
-
-def _check_trials(experiment: Experiment, trust: bool) -> None:
-    """Build every component once, so that mistakes are found before anything runs."""
-    for panel in experiment.panels:
-        if not panel.agents:
-            raise ConfigError("at least one is needed", "agents")
-        for name, agent in panel.agents.items():
-            convert(text(), agent.get("label", name), "agents", name, "label")
-    without_ranges = replace(experiment, panels=tuple(map(_range_ends, experiment.panels)))
-    ids = set()
-    for trial in without_ranges.trials(trust=trust):
-        if trial.id in ids:
-            raise ConfigError(f"two trials have the id {trial.id!r}; rename a panel or an agent")
-        ids.add(trial.id)
-        component = "domain"
-        try:
-            trial.domain.actions  # noqa: B018  only now an environment is made
-            component = "features"
-            trial.features.shape(trial.domain)
-        except ValueError as error:
-            raise ConfigError(str(error), component) from None
-
-
-def _range_ends(panel: PanelConfig) -> PanelConfig:
-    """Replace every range by its two ends."""
-    axes = [
-        replace(axis, rows=((axis.range.low,), (axis.range.high,)), range=None)
-        if axis.range
-        else axis
-        for axis in panel.axes
-    ]
-    return replace(panel, axes=tuple(axes))
+    if isinstance(item, Mapping):
+        for name, inner in item.items():
+            _import_kinds(inner, trust, *path, name)
+    elif isinstance(item, list):
+        for inner in item:
+            _import_kinds(inner, trust, *path)
+    elif path[-1].rpartition(".")[2] == "kind" and ":" in str(item):
+        with inside(*path[:-1]):
+            find_kind(item, trust=trust)

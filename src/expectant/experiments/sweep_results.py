@@ -15,7 +15,7 @@ import numpy as np
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
-from expectant.experiments.config_file import ComponentBuilder, Experiment, read_config
+from expectant.experiments.config_file import Experiment, build_component, read_config
 from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
@@ -127,7 +127,7 @@ class SweepFolder:
 
     def trial(self, row: int, runs: int) -> Trial:
         """Build the trial of a row, with ``runs`` runs, from the facts of its first batch."""
-        columns, build = self.columns, ComponentBuilder()
+        columns = self.columns
         name = columns["hash"][row]
         spans = self.index.get(name)
         batch = self.store.load(name, spans[0]) if spans else None
@@ -137,9 +137,9 @@ class SweepFolder:
             experiment=self.experiment.name,
             interpretation="",
             agent_key=columns["agent"][row],
-            domain=build(Domain, "domain", batch.metadata["domain"]),
-            features=build(Features, "features", batch.metadata["features"]),
-            agent=build(Agent, "agents", batch.metadata["agent"]),
+            domain=build_component(Domain, "domain", batch.metadata["domain"]),
+            features=build_component(Features, "features", batch.metadata["features"]),
+            agent=build_component(Agent, "agents", batch.metadata["agent"]),
             **{name: columns[name][row] for name in ("panel", "label", "base_panel", "base_agent")},
             **{**self.experiment.common(), "runs": runs},
         )

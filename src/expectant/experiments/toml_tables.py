@@ -35,11 +35,13 @@ class ConfigError(ValueError):
 
 @contextlib.contextmanager
 def inside(*path: object) -> Iterator[None]:
-    """Prefix the path of a mistake by the tables that contain it."""
+    """Name the tables and the key that contain a mistake; any wrong value is one."""
     try:
         yield
     except ConfigError as error:
         raise ConfigError(error.text, *path, *error.path) from None
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise ConfigError(str(error), *path) from None
 
 
 @contextlib.contextmanager
@@ -63,7 +65,9 @@ def read_table(cls: type[Config], data: Any) -> Config:
     if not isinstance(data, dict):
         raise ValueError
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    check_known("unknown key", data, [*fields])
+    for name in data:
+        if name not in fields:
+            raise ConfigError("unknown key" + suggest_name(str(name), [*fields]), name)
     for name, field in fields.items():
         if name not in data and field.default is field.default_factory is REQUIRED:
             raise ConfigError(f"is missing; it must be {field.metadata['rule'].text}", name)
@@ -83,11 +87,9 @@ def convert(rule: Rule[Plain], value: object, *path: object) -> Plain:
 
 
 def check_known(problem: str, names: Iterable[object], known: list[str], *path: object) -> None:
-    """Refuse an unknown name with its near miss; an unknown key is part of its own path."""
+    """Refuse an unknown name with its near miss."""
     for name in names:
         if name not in known:
-            if problem == "unknown key":
-                raise ConfigError(problem + suggest_name(str(name), known), *path, name)
             raise ConfigError(f"{problem} {name!r}" + suggest_name(str(name), known), *path)
 
 
@@ -97,19 +99,17 @@ def text() -> Rule[str]:
 
 def table(cls: type[Any] | None = None) -> Rule[Any]:
     """A table of a config class; without one, any table."""
-    return (
-        instance_of(dict, "a table") if cls is None else Rule("a table", partial(read_table, cls))
-    )
+    return Rule("a table", partial(read_table, cls)) if cls else instance_of(dict, "a table")
 
 
 def table_of(rule: Rule[Plain]) -> Rule[dict[str, Plain]]:
     """A table whose values obey a rule."""
-    return Rule(
-        "a table",
-        lambda data: {
-            name: convert(rule, value, name) for name, value in table().convert(data).items()
-        },
-    )
+
+    def convert_table(data: object) -> dict[str, Plain]:
+        items = table().convert(data).items()
+        return {name: convert(rule, value, name) for name, value in items}
+
+    return Rule("a table", convert_table)
 
 
 def list_of(rule: Rule[Plain], words: str) -> Rule[tuple[Plain, ...]]:
@@ -169,24 +169,17 @@ def _assignments(table: Mapping[str, Any]) -> list[str]:
 
 
 def _toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_text(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_value(name)
 
 
 def _toml_value(item: Any) -> str:
-    if isinstance(item, bool):
-        return str(item).lower()
-    if isinstance(item, int | float):
-        return repr(item)
-    if isinstance(item, str):
-        return _toml_text(item)
+    if isinstance(item, Mapping):
+        return "{" + ", ".join(_assignments(item)) + "}"
     if isinstance(item, list | tuple):
         return "[" + ", ".join(map(_toml_value, item)) + "]"
-    if isinstance(item, Mapping):
-        return "{ " + ", ".join(_assignments(item)) + " }" if item else "{}"
-    if item is None:
-        return '"none"'
+    if isinstance(item, float):
+        return repr(item)  # which TOML reads also where JSON cannot: nan, inf
+    if item is None or isinstance(item, str | bool | int):
+        text = json.dumps("none" if item is None else item, ensure_ascii=False)
+        return text.replace("\x7f", "\\u007f")
     raise ValueError(f"to_toml: cannot write {item!r}")
-
-
-def _toml_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
