@@ -18,7 +18,7 @@ from expectant.agents.q_learning import QLearningPart
 from expectant.core import config, dispatch
 from expectant.core.verbs import learn
 from expectant.experiments.engines import Task, run_batch
-from expectant.experiments.store import Span, versions
+from expectant.experiments.store import versions
 from expectant.experiments.trials import DECIDING, PACKAGE, package_code, trial_hash
 
 TRIAL = replace(ANY_TRIAL, domain=ex.Corridor(cells=3), episodes=4, runs=2, bin=2, step_limit=50)
@@ -266,13 +266,13 @@ class Model(ex.Model):
 
 
 def test_a_worker_computes_a_batch_of_the_same_code():
-    task = Task(TRIAL, "name", Span(0, 2), trial_hash(TRIAL))
+    task = Task(TRIAL, "name", range(2), trial_hash(TRIAL))
     done = run_batch(task, False, versions())
     assert done.error is None and [run.curve.shape for run in done.runs] == [(2,), (2,)]
 
 
 def test_a_worker_with_other_code_refuses():
-    task = Task(TRIAL, "other", Span(0, 2), "0" * 20)
+    task = Task(TRIAL, "other", range(2), "0" * 20)
     done = run_batch(task, False, {"expectant": "9.9"})
     assert not done.runs and done.task is task
     assert "has other code for this trial" in str(done.error) and "9.9" in str(done.error)

@@ -13,7 +13,6 @@ import pytest
 from experiments.sweeping import TRIAL, config_text, results, start
 
 from expectant.experiments.engines import Kernels, Task, TaskResult, use_ray
-from expectant.experiments.store import Span
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra 'ray'"
@@ -129,7 +128,7 @@ class Cluster:
 
 def test_batches_are_handed_out_and_cancelled_when_nobody_waits_any_more():
     ray = Cluster()
-    tasks = iter([Task(TRIAL, name, Span(0, 10)) for name in ("a", "gone", "c", "d", "e", "f")])
+    tasks = iter([Task(TRIAL, name, range(10)) for name in ("a", "gone", "c", "d", "e", "f")])
     course: Any = use_ray(ray, None, Kernels(False), tasks, lambda trial, part: None)
     assert next(course).task.name == "a" and ray.settings["max_retries"] > 0
     lost = next(course)

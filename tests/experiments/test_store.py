@@ -12,7 +12,7 @@ import expectant as ex
 from expectant.core.files import StoreError
 from expectant.experiments.curves import group_panels, read_curves, read_facts, write_curves
 from expectant.experiments.runner import TrialError, compute
-from expectant.experiments.store import FinishedRun, Span, Store, add_times, step_nanoseconds
+from expectant.experiments.store import FinishedRun, Store, add_times, step_nanoseconds
 from expectant.experiments.trials import trial_hash
 
 
@@ -54,7 +54,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
 
 def test_times_of_a_trial_add_up_over_sessions(tmp_path):
     for seconds in (2.0, 6.0):
-        add_times(tmp_path, {"trial": (seconds, 2000)})
+        add_times(tmp_path, [("trial", seconds, 2000)])
     found = step_nanoseconds(["trial", "other"], tmp_path)
     assert found[0] == 2e6 and np.isnan(found[1])
 
@@ -86,14 +86,14 @@ def stored(tmp_path):
 
 def test_a_batch_goes_through_its_file(stored):
     store, runs = stored
-    batch = store.load("name", Span(5, 3))
+    batch = store.load("name", range(5, 8))
     for loaded, run, summary in zip(batch.runs, runs, batch.without_curves().runs, strict=True):
         np.testing.assert_array_equal(loaded.curve, run.curve)
         assert loaded[1:] == run[1:] == summary[1:]
         np.testing.assert_equal([summary.mean, loaded.mean], [run.mean, run.mean])
     assert {"python", "expectant", "numpy", "numba"} <= set(batch.metadata["versions"])
-    assert store.index() == {"name": [Span(5, 3)]}
-    assert store.load("name", Span(0, 3)) is None
+    assert store.index() == {"name": [range(5, 8)]}
+    assert store.load("name", range(3)) is None
 
 
 def _flip(content: bytes, place: int) -> bytes:
@@ -103,10 +103,10 @@ def _flip(content: bytes, place: int) -> bytes:
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
     store, _ = stored
-    path = store.path("name", Span(5, 3))
+    path = store.path("name", range(5, 8))
     before = path.read_bytes()
     with unreadable(monkeypatch, path, number), pytest.raises(StoreError, match="left as it is"):
-        store.load("name", Span(5, 3))
+        store.load("name", range(5, 8))
     assert path.read_bytes() == before
 
 

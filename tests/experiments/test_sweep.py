@@ -63,7 +63,7 @@ def test_shards_are_equal_parts_that_have_every_batch_once(tmp_path, shards):
     text = config_text([0.1, 0.2, 0.3, 0.4])  # four trials of three batches
     work = Work(parse_config(text, "x").trials(), Store(tmp_path))
     parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
-    found = Counter((task.name, task.span) for part in parts for task in part)
+    found = Counter((task.name, task.numbers) for part in parts for task in part)
     assert len(found) == 12 and set(found.values()) == {1}
     assert {len(part) for part in parts} <= {12 // shards, -(-12 // shards)}
 

@@ -10,7 +10,6 @@ from expectant.engine.driver import new_control
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
 from expectant.experiments.engines import Kernels, Task, run_one
-from expectant.experiments.store import Span
 from expectant.experiments.toml_tables import ConfigError
 from expectant.experiments.trials import Trial
 
@@ -36,7 +35,7 @@ def curve(extent: str, record: str):
 
 
 def compute_curves(trial: Trial, runs: int) -> np.ndarray:
-    task, kernels, control = Task(trial, "name", Span(0, runs)), Kernels(False), new_control()
+    task, kernels, control = Task(trial, "name", range(runs)), Kernels(False), new_control()
     finished = [run_one(task, number, kernels, control, {}) for number in range(runs)]
     return np.stack([run.curve for run in finished if run is not None])
 

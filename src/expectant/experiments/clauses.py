@@ -33,7 +33,7 @@ from expectant.core.tree import map_leaves
 from expectant.core.verbs import act
 from expectant.domains.finite import FiniteMDP
 from expectant.engine.setup import Setup
-from expectant.experiments.config_file import ComponentBuilder
+from expectant.experiments.config_file import build_component
 from expectant.experiments.metrics import Metric, Of, find_metric
 from expectant.experiments.toml_tables import (
     ConfigError,
@@ -292,7 +292,7 @@ def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
     return CountingArray.reads
 
 
-AGENT = Rule("an agent", lambda value: ComponentBuilder()(Agent, "agent", table().convert(value)))
+AGENT = Rule("an agent", lambda value: build_component(Agent, "agent", table().convert(value)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,12 +245,11 @@ class Experiment(CommonKeys):
     def _trial(self, point: Point, built: dict[str, Any]) -> Trial:
         """Build the components of a trial, unless equal ones are ``built``."""
         components: dict[str, Any] = {}
-        agent = f"agents.{point['base_agent']}"
-        for name, base, path in (
-            ("domain", Domain, "domain"), ("features", Features, "features"), ("agent", Agent, agent),
-        ):  # fmt: skip
+        bases = {"domain": Domain, "features": Features, "agent": Agent}
+        for name, base in bases.items():
             identifier = repr((name, point[name]))
             if identifier not in built:
+                path = f"agents.{point['base_agent']}" if base is Agent else name
                 built[identifier] = build_component(base, path, point[name], self.trust)
             components[name] = built[identifier]
         names = {"experiment": self.name, "interpretation": ""}

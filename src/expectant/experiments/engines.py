@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,33 +17,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import learning_curve
-from expectant.core import tree
 from expectant.core.config import suggest_name
 from expectant.core.errors import EnvError, require_extra
 from expectant.core.memory import TooLargeError
 from expectant.engine.driver import drive, fraction_done, new_control
 from expectant.engine.progress import Reporter, Silent
 from expectant.engine.run import Finished, finish_run
-from expectant.engine.setup import (
-    MemoryPool,
-    Setup,
-    core_count,
-    has_fixed_types,
-    load_loop,
-)
+from expectant.engine.setup import MemoryPool, Setup, core_count, load_loop
 from expectant.engine.workers import (
     CompileOrder,
     OnStart,
     RunOne,
     RunSource,
+    compile_ahead,
     compile_loop,
     run_in_worker,
     run_on_threads,
 )
 from expectant.experiments.recording import load_kernel, order_kernel, record_run
-from expectant.experiments.store import FinishedRun, Span, versions
+from expectant.experiments.store import FinishedRun, versions
 from expectant.experiments.trials import LENGTH, TOTAL, Trial, cost, trial_hash
-from expectant.jit.compile import Kernel
+from expectant.jit.compile import Kernel, use_compiled
 
 ENGINES = ("threads", "ray")
 TASKS_PER_CORE = 2  # handed out to Ray at once
@@ -62,12 +56,12 @@ class Task(NamedTuple):
 
     trial: Trial
     name: str
-    span: Span
+    numbers: range
     code_name: str = ""
 
     @property
     def cost(self) -> float:
-        return cost(self.trial) * self.span.size
+        return cost(self.trial) * len(self.numbers)
 
 
 class TaskResult(NamedTuple):
@@ -80,7 +74,7 @@ class TaskResult(NamedTuple):
 
 OnProgress = Callable[[Trial, float], None]  # gets a trial and the cost of all runs under way
 Engine = Callable[[Iterator[Task], OnProgress], Iterator[TaskResult]]
-Clocks = dict[tuple[str, int], tuple[Trial, np.ndarray]]  # of the runs under way
+Loaded = dict[object, Kernel | Exception]  # by composition
 
 
 def make_engine(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
@@ -101,119 +95,105 @@ def make_engine(name: str, threads: int | None, address: str | None, kernels: Ke
 # ------------------------------------------------------------------------------------------ one run
 
 
+@dataclass(frozen=True, eq=False)
+class TrialRuns(RunSource):
+    """The runs of a trial, in this process or in a worker that loads its own kernels."""
+
+    setup: Setup
+    trial: Trial
+    compiled: bool | None
+
+    def prepare(self, kernels: Loaded | None = None, show: Reporter | None = None) -> RunOne:
+        """Load the loop, and the probe of a record, unless ``kernels`` has them."""
+        setup, record, key = self.setup, self.trial.record, self.trial.composition
+        rest = self.compiled, setup.title, show or Silent()
+        kernels, probe = {} if kernels is None else kernels, None
+        loop = _load_once(kernels, key, lambda: load_loop(setup, *rest))
+        if record is not None:
+            load = partial(load_kernel, setup, record, *rest)
+            probe = _load_once(kernels, (key, record.probe), load)
+        return partial(self.run, loop, probe)
+
+    def run(
+        self, loop: Kernel, probe: Kernel | None, number: int, control: np.ndarray, start: OnStart
+    ) -> FinishedRun | None:
+        """Compute one run in this process; None if it was stopped through ``control``."""
+        trial, setup, began = self.trial, self.setup, time.thread_time()
+        if trial.record is None or probe is None:
+            driver = drive(setup, number, loop, control, (0, setup.length))
+            start(next(driver).run.clock)
+            began = time.thread_time()
+            stop = next(driver)
+            driver.close()
+        else:
+            curve, stop = record_run(
+                setup, number, loop, probe, control, trial.record, lambda s: start(s.run.clock)
+            )
+        seconds = time.thread_time() - began
+        if control[0]:
+            return None
+        run = finish_run(setup, stop)
+        if trial.record is None:
+            curve = make_curve(trial, run)
+        return FinishedRun(curve, run.diverged, run.evicted, run.divergence, seconds, stop.steps)
+
+
+def _load_once(kernels: Loaded, key: object, load: Callable[[], Kernel]) -> Kernel:
+    """Return a kernel, or raise the error of one that cannot be compiled."""
+    if key not in kernels:
+        try:
+            kernels[key] = load()
+        except TooLargeError:  # a smaller trial of the same composition may fit
+            raise
+        except Exception as error:
+            kernels[key] = error
+    kernel = kernels[key]
+    if isinstance(kernel, Exception):
+        raise kernel
+    return kernel
+
+
 @dataclass
 class Kernels:
     """The loop, and the probe, for every composition of parts, compiled when first asked for."""
 
     compiled: bool | None = None
-    _kernels: dict[object, Kernel | Exception] = field(default_factory=dict)
-    _compositions: dict[str, object] = field(default_factory=dict)  # by name of a trial
-    _sources: dict[str, TaskRuns] = field(default_factory=dict)
+    _loaded: Loaded = field(default_factory=dict)
+    _runs: dict[str, tuple[TrialRuns, RunOne]] = field(default_factory=dict)  # by name of a trial
 
-    def source_for(self, task: Task) -> TaskRuns:
-        """Return the runs of a trial for workers, the same object for all its tasks."""
-        return self._sources.setdefault(task.name, TaskRuns(task.trial.setup, task, self.compiled))
+    def load(self, task: Task, show: Reporter | None = None) -> tuple[TrialRuns, RunOne]:
+        """Return the runs of a task's trial, and the function that computes one of them here."""
+        if task.name not in self._runs:
+            runs = TrialRuns(task.trial.setup, task.trial, self.compiled)
+            self._runs[task.name] = runs, runs.prepare(self._loaded, show)
+        return self._runs[task.name]
 
-    def compile_orders(self, tasks: Sequence[Task]) -> list[CompileOrder]:
-        """List what to compile, once for every composition; leave out what cannot be built."""
+    def compile_ahead(self, tasks: Iterable[Task], show: Reporter) -> None:
+        """Compile what tasks need, once for every composition, several at once."""
         orders: dict[object, CompileOrder] = {}
-        for task in {task.name: task for task in tasks}.values():
+        for task in tasks if use_compiled(self.compiled) else ():
             with suppress(Exception):  # reported where the kernel is needed
-                key, setup = self._composition(task), task.trial.setup
+                key, setup, record = task.trial.composition, task.trial.setup, task.trial.record
                 orders.setdefault(key, CompileOrder(compile_loop, setup))
-                if task.trial.record is not None:
-                    probe = order_kernel(setup, task.trial.record)
-                    orders.setdefault((key, probe.compile), probe)
-        return list(orders.values())
-
-    def load(self, task: Task, show: Reporter | None = None) -> tuple[Kernel, Kernel | None]:
-        """Return the loop for a task, and the kernel that probes its agent if it has a record."""
-        key, setup, record = self._composition(task), task.trial.setup, task.trial.record
-        rest = self.compiled, setup.title, show or Silent()
-        loop = self._load(key, lambda: load_loop(setup, *rest))
-        if record is None:
-            return loop, None
-        return loop, self._load((key, record.probe), lambda: load_kernel(setup, record, *rest))
-
-    def _load(self, key: object, load: Callable[[], Kernel]) -> Kernel:
-        """Return a kernel, or raise the error of one that cannot be compiled."""
-        if key not in self._kernels:
-            try:
-                self._kernels[key] = load()
-            except TooLargeError:  # a smaller trial of the same composition may fit
-                raise
-            except Exception as error:
-                self._kernels[key] = error
-        kernel = self._kernels[key]
-        if isinstance(kernel, Exception):
-            raise kernel
-        return kernel
-
-    def _composition(self, task: Task) -> object:
-        if task.name not in self._compositions:
-            setup = task.trial.setup
-            types = tree.structure(setup.build(0)[0]), has_fixed_types(setup)
-            self._compositions[task.name] = types
-        return self._compositions[task.name]
-
-
-@dataclass(frozen=True, eq=False)
-class TaskRuns(RunSource):
-    """The runs of a task, for workers."""
-
-    setup: Setup
-    task: Task
-    compiled: bool | None
-
-    def prepare(self) -> RunOne:
-        kernels = Kernels(self.compiled)
-        kernels.load(self.task)
-        return partial(run_here, self.task, kernels)
+                if record is not None:
+                    orders.setdefault((key, record.probe), order_kernel(setup, record))
+        compile_ahead(list(orders.values()), show)
 
 
 def run_one(
-    task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks,
-    in_workers: bool = False,
+    task: Task, number: int, kernels: Kernels, control: np.ndarray,
+    clocks: dict[int, np.ndarray], in_workers: bool = False,
 ) -> FinishedRun | None:  # fmt: skip
     """Compute one run of a task, of external domains in a worker; None if it was stopped."""
-
-    def on_start(clock: np.ndarray) -> None:
-        clocks[task.name, number] = task.trial, clock
-
+    runs, run_here = kernels.load(task)
+    on_start = partial(clocks.__setitem__, number)
     run: FinishedRun | None
     if in_workers and task.trial.domain.external:
-        local = partial(run_here, task, kernels)
-        run = run_in_worker(kernels.source_for(task), number, control, on_start, local)
+        run = run_in_worker(runs, number, control, on_start, run_here)
     else:
-        run = run_here(task, kernels, number, control, on_start)
-    clocks.pop((task.name, number), None)
+        run = run_here(number, control, on_start)
+    clocks.pop(number, None)
     return run
-
-
-def run_here(
-    task: Task, kernels: Kernels, number: int, control: np.ndarray, on_start: OnStart
-) -> FinishedRun | None:
-    """Compute one run of a task in this process; None if it was stopped through ``control``."""
-    trial, setup = task.trial, task.trial.setup
-    loop, probe = kernels.load(task)
-    start = time.thread_time()
-    if trial.record is None or probe is None:
-        driver = drive(setup, number, loop, control, (0, setup.length))
-        on_start(next(driver).run.clock)
-        start = time.thread_time()
-        stop = next(driver)
-        driver.close()
-    else:
-        curve, stop = record_run(
-            setup, number, loop, probe, control, trial.record, lambda stop: on_start(stop.run.clock)
-        )
-    seconds = time.thread_time() - start
-    if control[0]:
-        return None
-    run = finish_run(setup, stop)
-    if trial.record is None:
-        curve = make_curve(trial, run)
-    return FinishedRun(curve, run.diverged, run.evicted, run.divergence, seconds, stop.steps)
 
 
 def make_curve(trial: Trial, run: Finished) -> np.ndarray:
@@ -233,34 +213,35 @@ def make_curve(trial: Trial, run: Finished) -> np.ndarray:
 class _TaskInProgress:
     task: Task
     runs: dict[int, FinishedRun] = field(default_factory=dict)
+    clocks: dict[int, np.ndarray] = field(default_factory=dict)  # of the runs under way
     failed: bool = False
+
+    @property
+    def cost_so_far(self) -> float:
+        clocks, setup = list(self.clocks.values()), self.task.trial.setup
+        done = len(self.runs) + sum(fraction_done(setup, clock) for clock in clocks)
+        return cost(self.task.trial) * done
 
 
 def use_threads(
     size: int, kernels: Kernels, tasks: Iterator[Task], on_progress: OnProgress
 ) -> Iterator[TaskResult]:
     """Compute tasks on so many threads of this machine."""
-    memory, control, clocks = MemoryPool(), new_control(), Clocks()
+    memory, control = MemoryPool(), new_control()
     in_progress: dict[_TaskInProgress, None] = {}
 
     def list_runs() -> Iterator[tuple[_TaskInProgress, int]]:
         for task in tasks:
             part = _TaskInProgress(task)
             in_progress[part] = None
-            for number in task.span.runs:
+            for number in task.numbers:
                 if not part.failed:
                     yield part, number
 
     def work(item: tuple[_TaskInProgress, int]) -> FinishedRun | None:
         part, number = item
         with memory.reserve(part.task.trial.setup):
-            return run_one(part.task, number, kernels, control, clocks, size > 1)
-
-    def cost_so_far() -> float:
-        total = sum(cost(part.task.trial) * len(part.runs) for part in list(in_progress))
-        for trial, clock in list(clocks.values()):
-            total += cost(trial) * fraction_done(trial.setup, clock)
-        return total
+            return run_one(part.task, number, kernels, control, part.clocks, size > 1)
 
     for ended in run_on_threads(work, list_runs(), size, control, batch_size=4):
         for (part, number), run, error in ended:
@@ -271,12 +252,13 @@ def use_threads(
             if run is not None:
                 part.runs[number] = run
             part.failed = error is not None
-            if part.failed or len(part.runs) == part.task.span.size:
+            if part.failed or len(part.runs) == len(part.task.numbers):
                 in_progress.pop(part)
                 runs = [part.runs[number] for number in sorted(part.runs)]
                 yield TaskResult(part.task, runs, error)
         if not ended and in_progress:
-            on_progress(next(iter(in_progress)).task.trial, cost_so_far())
+            first, *_ = parts = list(in_progress)
+            on_progress(first.task.trial, sum(part.cost_so_far for part in parts))
 
 
 # ---------------------------------------------------------------------------------------------- Ray
@@ -331,7 +313,7 @@ def run_batch(task: Task, compiled: bool | None, sender: dict[str, str]) -> Task
             )
         _same_code.add(task.name)
         control = new_control()
-        runs = [run_one(task, number, kernels, control, {}) for number in task.span.runs]
+        runs = [run_one(task, number, kernels, control, {}) for number in task.numbers]
     except EnvError as error:
         return TaskResult(task, [], error)
     except Exception as error:  # whatever it is, it concerns this trial only

@@ -14,16 +14,13 @@ import numpy as np
 
 from expectant.core.errors import describe_error
 from expectant.engine.progress import OverallProgress, say
-from expectant.engine.workers import compile_ahead
 from expectant.experiments.engines import Engine, Kernels, Task, make_engine
 from expectant.experiments.grid import settings_of, value_text
 from expectant.experiments.store import (
     TRIALS,
     Batch,
     FinishedRun,
-    Span,
     Store,
-    Times,
     add_times,
     mark_folder,
     read_table,
@@ -33,7 +30,6 @@ from expectant.experiments.store import (
 )
 from expectant.experiments.toml_tables import config_hash
 from expectant.experiments.trials import BATCH, WHOLE, Hashes, Shard, Trial
-from expectant.jit.compile import use_compiled
 
 if TYPE_CHECKING:
     from expectant.report import Section
@@ -60,7 +56,7 @@ class Work:
     store: Store
     names: list[str] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)
-    batches: dict[tuple[str, Span], Batch] = field(default_factory=dict)
+    batches: dict[tuple[str, range], Batch] = field(default_factory=dict)
     code_names: dict[str, str] = field(default_factory=dict)
     found: int = 0
     computed: int = 0
@@ -96,14 +92,14 @@ class Work:
                 trials[name] = replace(first, runs=max(trial.runs, other.runs))
         return trials
 
-    def batch(self, name: str, span: Span) -> Batch | None:
+    def batch(self, name: str, numbers: range) -> Batch | None:
         """Return a batch without curves, verified once; None if it is missing or damaged."""
-        if (name, span) not in self.batches:
-            batch = self.store.load(name, span)
+        if (name, numbers) not in self.batches:
+            batch = self.store.load(name, numbers)
             if batch is None:
                 return None
-            self.batches[name, span] = batch.without_curves()
-        return self.batches[name, span]
+            self.batches[name, numbers] = batch.without_curves()
+        return self.batches[name, numbers]
 
     def missing(self, shard: Shard = WHOLE) -> list[Task]:
         """List the batches that are still to be computed, damaged ones included."""
@@ -111,18 +107,18 @@ class Work:
         position = damaged = usable = 0
         for name, trial in self.unique().items():
             finished = set[int]()
-            for span in index.get(name, []):
-                if self.batch(name, span) is not None:
-                    finished.update(span.runs)
+            for numbers in index.get(name, []):
+                if self.batch(name, numbers) is not None:
+                    finished.update(numbers)
                     usable += 1
-                elif shard.has(position + span.first // BATCH):
-                    self.store.path(name, span).unlink(missing_ok=True)
+                elif shard.has(position + numbers.start // BATCH):
+                    self.store.path(name, numbers).unlink(missing_ok=True)
                     damaged += 1
             for first in range(0, trial.runs, BATCH):
-                left = sorted({*range(first, min(first + BATCH, trial.runs))} - finished)
+                left = {*range(first, min(first + BATCH, trial.runs))} - finished
                 if left and shard.has(position):
-                    span = Span(left[0], left[-1] - left[0] + 1)
-                    tasks.append(Task(trial, name, span, self.code_names[name]))
+                    numbers = range(min(left), max(left) + 1)
+                    tasks.append(Task(trial, name, numbers, self.code_names[name]))
                 position += 1
         self.found = usable - self.computed
         if damaged:
@@ -137,11 +133,18 @@ class Work:
 
         Processor seconds and steps go to a file of timings with a ``suffix``.
         """
-        start, times = time.perf_counter(), Times()
+        start, times = time.perf_counter(), list[tuple[str, float, int]]()
         mark_folder(self.store.folder)
         try:
             with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
-                self._compile(tasks, kernels, overall)
+                by_name = {task.name: task for task in tasks}
+                with overall.exclude_time():
+                    kernels.compile_ahead(by_name.values(), overall)
+                for task in by_name.values():
+                    try:
+                        kernels.load(task, overall)
+                    except Exception as reason:  # of Numba, or of a user's part
+                        self.failed[task.trial.id] = reason
                 self.compiling += time.perf_counter() - start
                 for task, runs, error in engine(
                     (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
@@ -152,27 +155,14 @@ class Work:
                     if error is not None:
                         self.failed[task.trial.id] = error
                         continue
-                    batch = self.store.save(task.name, task.span.first, runs, task.trial)
-                    self.batches[task.name, task.span] = batch.without_curves()
+                    batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
+                    self.batches[task.name, task.numbers] = batch.without_curves()
                     self.computed += 1
                     self.runs += len(runs)
-                    seconds, steps = times.get(task.name, (0.0, 0))
-                    seconds += sum(run.seconds for run in runs)
-                    times[task.name] = seconds, steps + sum(run.steps for run in runs)
+                    times += [(task.name, run.seconds, run.steps) for run in runs]
         finally:
             self.seconds += time.perf_counter() - start
             add_times(self.store.folder, times, suffix)
-
-    def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: OverallProgress) -> None:
-        """Compile every composition before anything runs, several at once if there are more."""
-        if use_compiled(kernels.compiled):
-            with overall.exclude_time():
-                compile_ahead(kernels.compile_orders(tasks), overall)
-        for task in {task.name: task for task in tasks}.values():
-            try:
-                kernels.load(task, overall)
-            except Exception as error:  # of Numba, or of a user's part
-                self.failed[task.trial.id] = error
 
     def curves(self) -> list[np.ndarray]:
         """Read the curves (runs, points) of all trials; an error if a batch is missing."""
@@ -185,21 +175,21 @@ class Work:
             curves[name][: trial.runs] for name, trial in zip(self.names, self.trials, strict=True)
         ]
 
-    def finished_batches(self) -> Iterator[tuple[str, Span, Batch]]:
-        """Yield the finished batches of all trials without curves, by name and span."""
+    def finished_batches(self) -> Iterator[tuple[str, range, Batch]]:
+        """Yield the finished batches of all trials without curves, by name and numbers of runs."""
         index = self.store.index()
         for name, trial in self.unique().items():
-            for span in index.get(name, []):
-                if span.first < trial.runs:  # others are of an earlier config, or fresh runs
-                    batch = self.batch(name, span)
+            for numbers in index.get(name, []):
+                if numbers.start < trial.runs:  # others are of an earlier config, or fresh runs
+                    batch = self.batch(name, numbers)
                     if batch is not None:
-                        yield name, span, batch
+                        yield name, numbers, batch
 
     def finished_runs(self) -> list[list[FinishedRun]]:
         """List the finished runs of every trial in order, without curves."""
         by_name: dict[str, dict[int, FinishedRun]] = {}
-        for name, span, batch in self.finished_batches():
-            by_name.setdefault(name, {}).update(zip(span.runs, batch.runs, strict=True))
+        for name, numbers, batch in self.finished_batches():
+            by_name.setdefault(name, {}).update(zip(numbers, batch.runs, strict=True))
         return [
             [run for number, run in sorted(by_name.get(name, {}).items()) if number < trial.runs]
             for name, trial in zip(self.names, self.trials, strict=True)
@@ -332,11 +322,9 @@ def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
 
 
 def _unify_types(column: list[Any]) -> list[Any]:
-    """Convert a column of mixed types to text; integers beside floats become floats."""
+    """Convert a column of mixed types to text, unless all are numbers."""
     kinds = {type(value) for value in column if value is not None}
-    if kinds == {int, float}:
-        return [None if value is None else float(value) for value in column]
-    if len(kinds) == 1 and kinds <= {int, float, bool, str}:
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
         return column
     return [None if value is None else value_text(value) for value in column]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
@@ -32,7 +32,7 @@ from expectant.core.files import (
     write_text,
 )
 from expectant.experiments.toml_tables import ConfigError, config_hash, parse_toml
-from expectant.experiments.trials import WHOLE, Shard, Trial, environment_versions
+from expectant.experiments.trials import WHOLE, Shard, Trial, environment_code
 
 KIND, CONFIG, RUNS, TRIALS, LOCK = "folder.json", "config.toml", "runs", "trials.parquet", ".lock"
 LAYOUT = 3  # version of the files in a folder; folders of another version are refused
@@ -55,7 +55,7 @@ def versions() -> dict[str, str]:
 
 def mark_folder(folder: Path, kind: str = "") -> None:
     """Write the kind of results of a folder; without a kind, keep the present one."""
-    mark = _read_mark(folder)
+    mark = _read_json(folder / KIND)
     if not mark or (kind and mark.get("kind") != kind):
         write_text(folder / KIND, json.dumps({"kind": kind, "layout": LAYOUT}) + "\n")
 
@@ -63,7 +63,7 @@ def mark_folder(folder: Path, kind: str = "") -> None:
 def check_layout(folder: Path) -> None:
     """Refuse a folder of another version, before anything in it is changed."""
     has_results = any((folder / name).exists() for name in RESULTS)
-    if has_results and _read_mark(folder).get("layout") != LAYOUT:
+    if has_results and _read_json(folder / KIND).get("layout") != LAYOUT:
         raise ValueError(
             f"{folder}: was written by another version of expectant; nothing in it was changed: "
             "move it away, or give another folder with --out"
@@ -73,8 +73,8 @@ def check_layout(folder: Path) -> None:
 def kind_of(folder: Path) -> str:
     """Return the kind of results in a folder, "" if it has none; refuse another layout."""
     check_layout(folder)
-    kind = _read_mark(folder).get("kind")
-    return kind if isinstance(kind, str) and kind in COMMANDS else ""
+    kind = str(_read_json(folder / KIND).get("kind"))
+    return kind if kind in COMMANDS else ""
 
 
 def require_kind(folder: Path, *wanted: str) -> str:
@@ -104,16 +104,12 @@ def folder_note(folder: Path) -> str:
     return "" if folder.is_absolute() else "in the working directory in which this page was written"
 
 
-def _read_mark(folder: Path) -> dict[str, Any]:
-    mark = _read_json(folder / KIND)
-    return mark if isinstance(mark, dict) else {}
-
-
-def _read_json(path: Path) -> Any:
+def _read_json(path: Path) -> dict[str, Any]:
+    """Read a table of JSON; an empty one if there is none."""
     try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 # -------------------------------------------------------------------------------------------- locks
@@ -214,17 +210,6 @@ class Batch(NamedTuple):
         return Batch(runs, self.metadata)
 
 
-class Span(NamedTuple):
-    """Consecutive runs: the first, and how many."""
-
-    first: int
-    size: int
-
-    @property
-    def runs(self) -> range:
-        return range(self.first, self.first + self.size)
-
-
 class Store:
     """The result files of a folder.
 
@@ -238,51 +223,52 @@ class Store:
         self.folder = folder
         self.accept_versions = accept_versions
 
-    def path(self, name: str, span: Span) -> Path:
-        return self.folder / RUNS / f"{name}-{span.first:05d}-{span.size:04d}.parquet"
+    def path(self, name: str, numbers: range) -> Path:
+        return self.folder / RUNS / f"{name}-{numbers.start:05d}-{len(numbers):04d}.parquet"
 
-    def index(self) -> dict[str, list[Span]]:
-        """List the batches in the folder, by the storage names of their trials."""
-        index: dict[str, list[Span]] = {}
-        with suppress(FileNotFoundError):
-            for file in sorted(os.listdir(self.folder / RUNS)):
-                name, *span = file.removesuffix(".parquet").rsplit("-", 2)
-                if len(span) == 2 and file.endswith(".parquet") and all(map(str.isdecimal, span)):
-                    index.setdefault(name, []).append(Span(int(span[0]), int(span[1])))
+    def index(self) -> dict[str, list[range]]:
+        """List the numbers of runs in every batch, by the storage names of their trials."""
+        index: dict[str, list[range]] = {}
+        for path in sorted((self.folder / RUNS).glob("*.parquet")):
+            match = re.fullmatch(r"(.*)-([0-9]+)-([0-9]+)", path.stem)
+            if match:
+                numbers = range(int(match[2]), int(match[2]) + int(match[3]))
+                index.setdefault(match[1], []).append(numbers)
         return index
 
     def match_versions(self, names: Sequence[str]) -> list[str]:
         """Replace each name by the one with most runs that differs at most in installed code."""
-        runs = {name: sum(span.size for span in spans) for name, spans in self.index().items()}
+        runs = {name: sum(map(len, batches)) for name, batches in self.index().items()}
         most: dict[str, str] = {}
         for name in sorted({*runs, *names}, key=lambda name: (runs.get(name, 0), name in names)):
             most[name.partition("-")[0]] = name
         return [most[name.partition("-")[0]] for name in names]
 
-    def load(self, name: str, span: Span) -> Batch | None:
+    def load(self, name: str, numbers: range) -> Batch | None:
         """Read a batch and verify its checksums; None if it is missing or damaged."""
         try:
-            table = read_table(self.path(name, span))
+            table = read_table(self.path(name, numbers))
             metadata = table_metadata(table)
-            if (metadata["name"], metadata["first"], metadata["shape"][0]) != (name, *span):
+            shape = count, _ = metadata["shape"]
+            if (metadata["name"], metadata["first"], count) != (name, numbers.start, len(numbers)):
                 return None
-            curves = table["value"].to_numpy().reshape(metadata["shape"])
-            diverged = table["diverged"].to_numpy().reshape(metadata["shape"])[:, 0].tolist()
+            curves = table["value"].to_numpy().reshape(shape)
+            diverged = table["diverged"].to_numpy().reshape(shape)[:, 0].tolist()
             columns = curves, diverged, metadata["evicted"], metadata["divergence"]
             return Batch([FinishedRun(*run) for run in zip(*columns, strict=True)], metadata)
         except (FileNotFoundError, KeyError, TypeError, ValueError):
             return None
 
-    def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray:
+    def curves(self, name: str, batches: Sequence[range], runs: int) -> np.ndarray:
         """Read and verify the curves (runs, points) of a trial."""
         curves: dict[int, np.ndarray] = {}
-        for span in spans:
-            batch = self.load(name, span)
+        for numbers in batches:
+            batch = self.load(name, numbers)
             if batch is not None:
-                curves.update(zip(span.runs, (run.curve for run in batch.runs), strict=True))
-        if not all(run in curves for run in range(runs)):
+                curves.update(zip(numbers, (run.curve for run in batch.runs), strict=True))
+        if not curves.keys() >= set(range(runs)):
             raise self.incomplete()
-        return np.stack([curves[run] for run in range(runs)])
+        return np.stack([curves[number] for number in range(runs)])
 
     def incomplete(self) -> ValueError:
         """The error for runs that are missing or damaged."""
@@ -305,7 +291,7 @@ class Store:
             "evicted": [run.evicted for run in runs],
             "divergence": [run.divergence for run in runs],
             **trial.identity(),
-            "versions": {**versions(), **environment_versions(trial.domain)},
+            "versions": {**versions(), **environment_code(trial.domain)[0]},
         }
         columns = {
             "trial": arrow.repeat(trial.id, curves.size),
@@ -316,7 +302,7 @@ class Store:
             "value": curves.ravel(),
             "diverged": np.repeat([run.diverged for run in runs], points),
         }
-        write_table(arrow.table(columns), self.path(name, Span(first, count)), metadata)
+        write_table(arrow.table(columns), self.path(name, range(first, first + count)), metadata)
         return Batch(runs, metadata)
 
 
@@ -352,14 +338,15 @@ def table_metadata(table: Any) -> dict[str, Any]:
 
 # ----------------------------------------------------------------------------------------- timings
 
-Times = dict[str, tuple[float, int]]  # processor seconds and steps, by storage name of a trial
 
+def add_times(folder: Path, times: Sequence[tuple[str, float, int]], suffix: str = "") -> None:
+    """Add names of trials, processor seconds and steps to the times in a folder.
 
-def add_times(folder: Path, times: Times, suffix: str = "") -> None:
-    """Add to the times in a folder; they are no results, so failing to write them is no error."""
+    They are no results, so failing to write them is no error.
+    """
     path = folder / f"timings{suffix}.json"
-    totals = _read_json(path) or {}
-    for name, (seconds, steps) in times.items():
+    totals = _read_json(path)
+    for name, seconds, steps in times:
         before = totals.get(name, (0.0, 0))
         totals[name] = before[0] + seconds, before[1] + steps
     if times:
@@ -369,8 +356,8 @@ def add_times(folder: Path, times: Times, suffix: str = "") -> None:
 
 def step_nanoseconds(names: Sequence[str], folder: Path) -> list[float]:
     """Return the time of a step of each trial on one thread; NaN where it was not measured."""
-    times: Times = {}
+    times: dict[str, tuple[float, int]] = {}
     for path in sorted(folder.glob("timings*.json")):
-        times.update(_read_json(path) or {})
+        times.update(_read_json(path))
     pairs = [times.get(name, (0.0, 0)) for name in names]
     return [seconds / steps * 1e9 if steps else float("nan") for seconds, steps in pairs]

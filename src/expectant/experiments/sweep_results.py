@@ -20,7 +20,7 @@ from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
 from expectant.experiments.runner import Work, is_of_config, read_trials, trial_table
-from expectant.experiments.store import CONFIG, RUN, SWEEP, TRIALS, Span, Store, require_kind
+from expectant.experiments.store import CONFIG, RUN, SWEEP, TRIALS, Store, require_kind
 from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trials import Trial
 
@@ -54,7 +54,7 @@ class SweepFolder:
     _axes: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
-    def index(self) -> dict[str, list[Span]]:
+    def index(self) -> dict[str, list[range]]:
         return self.store.index()
 
     @cached_property

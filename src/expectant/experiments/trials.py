@@ -24,13 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.wrappers import unwrapped_agent
+from expectant.core import tree
 from expectant.core.config import nested_classes
 from expectant.core.errors import is_builtin
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.domains.gym import Gym
 from expectant.engine.loop import respond, simulate
 from expectant.engine.probe import ask
-from expectant.engine.setup import Setup
+from expectant.engine.setup import Setup, has_fixed_types
 from expectant.experiments.recording import Record, record_run
 from expectant.jit.code_hash import (
     hash_kernel,
@@ -50,8 +51,7 @@ DECIDING = {  # these files
     "experiments/trials.py", "experiments/engines.py", "experiments/probes.py",
     "experiments/recording.py",
 }  # fmt: skip
-OWN = "own code "  # before the hash of a file, or of a class, of the user's
-HASHED_ELSEWHERE = {"gymnasium", "expectant", "numpy", "__future__"}
+HASHED_ELSEWHERE = {"gymnasium", "expectant", "numpy"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +92,15 @@ class Trial:
 
     @cached_property
     def setup(self) -> Setup:
-        names = ("episodes", "steps", "bins", "step_limit", "seed")
-        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return Setup(self.domain, self.features, self.agent, **settings)
+        return Setup(
+            self.domain, self.features, self.agent, episodes=self.episodes, steps=self.steps,
+            bins=self.bins, step_limit=self.step_limit, seed=self.seed,
+        )  # fmt: skip
+
+    @cached_property
+    def composition(self) -> object:
+        """The types of all parts of a run, which decide the code that is compiled for it."""
+        return tree.structure(self.setup.build(0)[0]), has_fixed_types(self.setup)
 
     @property
     def points(self) -> int:
@@ -116,18 +122,20 @@ class Trial:
 
     def identity(self) -> dict[str, object]:
         """Return the settings that decide the numbers of a run, not the number of runs or names."""
-        length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
-        record = None if self.record is None else self.record.to_dict()
-        curve = {"record": record, "curve": self.curve}
+        optional = {
+            "steps": self.steps,
+            "episodes": self.episodes,
+            "record": None if self.record is None else self.record.to_dict(),
+            "curve": self.curve,
+        }
         return {
             "domain": self.domain.to_dict(),
             "features": self.features.to_dict(),
             "agent": self.agent.to_dict(),
-            **length,
             "bin": self.width,
             "seed": self.seed,
             "step_limit": self.setup.budget().step_limit,
-            **{name: value for name, value in curve.items() if value},
+            **{name: value for name, value in optional.items() if value},
         }
 
 
@@ -175,11 +183,9 @@ class Hashes:
         this package and the libraries.
         """
         own, installed = self._hash_code(trial)
-        environment: tuple[dict[str, str], ...] = {}, {}  # installed packages, the user's own files
-        for name, text in environment_code(trial.domain).items():
-            environment[text.startswith(OWN)][name] = text
-        settings = _hash([trial.identity(), own, environment[1]])
-        return f"{settings[:16]}-{_hash([package_code(), installed, environment[0]])[:8]}"
+        environment, own_environment = environment_code(trial.domain)
+        settings = _hash([trial.identity(), own, own_environment])
+        return f"{settings[:16]}-{_hash([package_code(), installed, environment])[:8]}"
 
     def _hash_code(self, trial: Trial) -> tuple[str, str]:
         """Hash the user's own code and all code that a trial's runs reach."""
@@ -215,58 +221,45 @@ def package_code(package: Path = PACKAGE) -> str:
     return total.hexdigest()
 
 
-def environment_code(domain: Domain) -> dict[str, str]:
-    """Return package versions and hashes of modules of a Gymnasium environment, by name."""
+def environment_code(domain: Domain) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the installed and the user's own code of a Gymnasium environment.
+
+    Both are versions of packages and hashes of modules, by name.
+    """
+    installed, own = dict[str, str](), dict[str, str]()
     if not isinstance(domain, Gym):
-        return {}
-    code = {"gymnasium": metadata.version("gymnasium")}
+        return installed, own
+    installed["gymnasium"] = metadata.version("gymnasium")
     if isinstance(domain.environment, FunctionType):
-        code[name_of(domain.environment)] = OWN + hash_own_code([domain.environment])[:16]
+        own[name_of(domain.environment)] = hash_own_code([domain.environment])
     environment = domain.make()
     environment.close()
-    layers = _class_hierarchy(environment)
+    layer: Any = environment
+    classes: list[type] = []
+    while layer is not None:
+        classes += type(layer).__mro__
+        layer = getattr(layer, "env", None)
     entry = getattr(getattr(environment, "spec", None), "entry_point", None)
     entry_module = entry if isinstance(entry, str) else getattr(entry, "__module__", "")
-    queue = [entry_module.partition(":")[0], *(cls.__module__ for cls in layers)]
+    queue = [entry_module.partition(":")[0], *(cls.__module__ for cls in classes)]
     while queue:
         name = queue.pop()
         root, module = name.partition(".")[0], sys.modules.get(name)
         is_library = root in HASHED_ELSEWHERE or root in sys.stdlib_module_names
-        if name in code or module is None or is_library:
+        if name in installed or name in own or module is None or is_library:
             continue
-        content = _read_module(module)
-        if name == "__main__" or not content:  # a script or a notebook: only its classes count
-            classes = [cls for cls in layers if cls.__module__ == name]
-            code[name] = OWN + hash_own_code(classes)[:16]
+        file = Path(getattr(module, "__file__", None) or "")
+        if name == "__main__" or not file.is_file():  # a script or notebook: only its classes count
+            own[name] = hash_own_code(cls for cls in classes if cls.__module__ == name)
             continue
-        installed = is_installed(name)
-        code[name] = ("" if installed else OWN) + hashlib.sha256(content).hexdigest()[:16]
-        code |= {package: metadata.version(package) for package in _packages().get(root, ())}
-        if not installed:
+        installed |= {package: metadata.version(package) for package in _packages().get(root, ())}
+        content = file.read_bytes()
+        if is_installed(name):
+            installed[name] = hashlib.sha256(content).hexdigest()[:16]
+        else:
+            own[name] = hashlib.sha256(content).hexdigest()[:16]
             queue.extend(_imported_modules(module, content))
-    return dict(sorted(code.items()))
-
-
-def environment_versions(domain: Domain) -> dict[str, str]:
-    """Return the installed part of :func:`environment_code`."""
-    code = environment_code(domain).items()
-    return {name: text for name, text in code if not text.startswith(OWN)}
-
-
-def _class_hierarchy(environment: Any) -> list[type]:
-    """List the classes of an environment and its wrappers, with their bases."""
-    classes: list[type] = []
-    while environment is not None:
-        classes += type(environment).__mro__
-        environment = getattr(environment, "env", None)
-    return classes
-
-
-def _read_module(module: ModuleType) -> bytes:
-    try:
-        return Path(module.__file__ or "").read_bytes()
-    except OSError:
-        return b""
+    return installed, own
 
 
 @cache
