@@ -269,9 +269,9 @@ class Experiment(CommonKeys):
         )
         if size > MOST_TRIALS:
             raise ConfigError(f"must ask for at most {MOST_TRIALS:,} trials, got {size:,}", "grid")
-        (name, count), *_ = Counter(trial.id for trial in self._trials).most_common(1)
-        if count > 1:
-            raise ConfigError(f"two trials have the id {name!r}; rename a panel or an agent")
+        for name, count in Counter(trial.id for trial in self._trials).most_common(1):
+            if count > 1:
+                raise ConfigError(f"two trials have the id {name!r}; rename a panel or an agent")
         for trial in self._trials:
             with inside("domain"):
                 trial.domain.actions  # noqa: B018  only now an environment is made
