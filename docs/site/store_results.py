@@ -102,15 +102,14 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
     """Yield the metrics that are defined here, each with its 95 % interval, nothing clipped."""
     from expectant.analysis.panel import Unavailable
     from expectant.experiments.clauses import Clause
-    from expectant.experiments.metrics import METRICS
+    from expectant.experiments.metrics import find_metric
 
-    wanted = [(name, METRICS[name]) for name in KEPT]
-    for name in AT_SWITCHES:
-        at = METRICS[name].at
-        wanted += [(f"{name}@{number}", at(number)) for number in range(1, SWITCHES + 1) if at]
-    for name, metric in wanted:
+    switches = [f"{name}@{number + 1}" for name in AT_SWITCHES for number in range(SWITCHES)]
+    for name in (*KEPT, *switches):
         try:
-            estimate = Clause(metric=metric, of=(agent,)).find([replace(panel, floor=math.nan)])
+            estimate = Clause(metric=find_metric(name), of=(agent,)).find(
+                [replace(panel, floor=math.nan)]
+            )
         except Unavailable:
             continue
         ends = estimate.effect, estimate.low, estimate.high

@@ -16,12 +16,8 @@ def panel_of(*curves: list[float], bin: int = 10, switch_every: int | None = Non
     return Panel("f", "", "", bin, switch_every, 5.0, {"a": np.array(curves)}, {"a": "a"})
 
 
-def measured(name: str, panel: Panel, switch: int | None = None) -> list[float]:
-    found = find_metric(name)
-    if switch is not None:
-        assert found.at is not None
-        found = found.at(switch)
-    return found.of(panel, panel.curves["a"]).tolist()
+def measured(name: str, panel: Panel) -> list[float]:
+    return find_metric(name).of(panel, panel.curves["a"]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -64,9 +60,9 @@ def test_after_a_switch_whole_bins_count():
 def test_metrics_of_switches_are_of_one_or_of_all():
     """Phases of two bins: the goal moves before bins 2, 4 and 6."""
     panel = panel_of([9.0, 9.0, 1.0, 3.0, 2.0, 3.0, 6.0, 3.0], switch_every=20)
-    assert [measured("entry", panel, number)[0] for number in (1, 2, 3)] == [1.0, 2.0, 6.0]
-    assert [measured("lowest", panel, number)[0] for number in (1, 2, 3)] == [1.0, 2.0, 3.0]
-    assert [measured("drop", panel, number)[0] for number in (1, 2, 3)] == [8.0, 1.0, 0.0]
+    assert [measured(f"entry@{number}", panel)[0] for number in (1, 2, 3)] == [1.0, 2.0, 6.0]
+    assert [measured(f"lowest@{number}", panel)[0] for number in (1, 2, 3)] == [1.0, 2.0, 3.0]
+    assert [measured(f"drop@{number}", panel)[0] for number in (1, 2, 3)] == [8.0, 1.0, 0.0]
     assert measured("entry", panel) == [3.0]
     assert measured("lowest", panel) == [2.0]
     assert measured("drop", panel) == [3.0]
@@ -99,7 +95,7 @@ def test_recovered_is_most_of_the_way_to_its_own_level(level, bins):
     curve[10:20] = [9.0, -5.0, level, *[9.0] * 7]
     panel = panel_of(curve.tolist(), bin=50, switch_every=500)
     assert recovery_times(panel, curve)[0] == bins * 50
-    assert measured("recovery", panel, 1) == [bins * 50]
+    assert measured("recovery@1", panel) == [bins * 50]
 
 
 def test_unsteadiness_is_that_of_single_runs():
@@ -139,10 +135,10 @@ def test_at_a_switch_the_first_probe_of_a_phase_counts():
         points=np.array([0, 10, 10, 20, 20, 21]),
         phases=np.array([0, 0, 1, 1, 2, 2]),
     )
-    assert [measured("entry", probed, number)[0] for number in (1, 2)] == [3.0, 4.0]
+    assert [measured(f"entry@{number}", probed)[0] for number in (1, 2)] == [3.0, 4.0]
     assert measured("entry-falls", probed) == [-1.0]
     with pytest.raises(Unavailable, match="probes right after a switch: 2 of 3"):
-        measured("entry", probed, 3)
+        measured("entry@3", probed)
 
 
 def test_a_lowest_bin_is_picked_by_other_runs():

@@ -34,7 +34,7 @@ FILES = {
         "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'Learning pays.'\n"
         "clauses = [{ metric = 'mean', of = ['plain'], minus = ['other'] }]\n"
         "[[claims]]\nid = 2\nfigure = 'corridor'\nclaim = 'It does not.'\n"
-        "clauses = [{ metric = 'final', falls = ['other', 'plain'] }]\n"
+        "clauses = [{ metric = 'final', of = ['other'], minus = ['plain'] }]\n"
     ),
 }
 
@@ -162,7 +162,7 @@ MISTAKES = [
     ({"claims": CLAIM % "metric = 'recoverry', of = ['plain']"}, "claims.toml: claims.0.clauses.0.metric: unknown 'recoverry', did you mean 'recovery'?"),
     ({"claims": CLAIM % "metric = 'mean', of = ['plian']"}, "claims.0.clauses.0.of: no agent in this figure: 'plian', did you mean 'plain'?"),
     ({"claims": CLAIM % f"{OF}, low = 2, high = 1"}, "claims.0.clauses.0.high: must be above low (2), got 1"),
-    ({"claims": CLAIM % f"{OF}, switch = [1]"}, "claims.0.clauses.0.switch: 'mean' is not a metric of single switches"),
+    ({"claims": CLAIM % OF.replace("mean", "mean@1")}, "claims.0.clauses.0.metric: 'mean' has no switch '1'"),
     ({"claims": 2 * (CLAIM % OF)}, "claims.1.id: must be unique, got 1 twice"),
     ({"claims": CLAIM % f"{OF}, relative_margin = 0.1"}, "claims.0.clauses.0.relative_margin: goes with margin, for a number above low"),
     ({"claims": CLAIM % f"{OF}, beyond = {{ of = ['plian'] }}"}, "claims.0.clauses.0.beyond.of: no agent in this figure: 'plian', did you mean 'plain'?"),

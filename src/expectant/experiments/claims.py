@@ -220,7 +220,9 @@ def _judge_claim(
 
 def replication_probability(parts: Sequence[Part], sizes: Sizes) -> float:
     """Return the share of resampled figures of the source's size that show every part."""
-    shown = np.array(True if parts else math.nan)
+    if not parts:
+        return math.nan
+    shown = np.array(True)
     for clause, panels in parts:
         runs = clause.curves_of(panels)[0].shape[0]
         size = sizes.get(panels[0].figure, runs)
@@ -311,7 +313,7 @@ def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> I
                 agents = _agents_of(claim, clause.figure or claim.figure, figures)
                 with inside("clauses", number):
                     clause.check_agents(agents)
-            clauses = tuple(part for clause in claim.clauses for part in clause.expand(file.names))
+            clauses = tuple(replace(clause, names=file.names) for clause in claim.clauses)
             work = claim.work and replace(claim.work, names=file.names)
             yield replace(claim, clauses=clauses, work=work)
 

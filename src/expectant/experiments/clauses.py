@@ -6,9 +6,8 @@ decision count the stored numbers that an agent reads, so that their verdict is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -70,12 +69,10 @@ class Clause(AgentGroups):
     ``beyond``: two more groups of agents, whose difference is subtracted.
     ``across``: on average over panels, instead of in each of them.
     ``figure``: its panels; empty: those of the claim's figure.
-    ``falls`` (from agent to agent) and ``switch`` make several clauses of it, see :meth:`expand`.
     ``names``: of agents in sentences, instead of their labels.
     """
 
     metric: Metric = key(METRIC)
-    falls: tuple[str, ...] = key(texts(), ())
     low: float | None = key(number(), None)
     high: float | None = key(number(), None)
     at_least: float | None = key(number(), None)
@@ -83,18 +80,13 @@ class Clause(AgentGroups):
     margin: float | None = key(MARGIN, None)
     relative_margin: float = key(between(0, 1), 0.0)
     across: bool = key(flag(), False)
-    switch: tuple[int, ...] = key(NUMBERS, ())
     figure: str = key(text(), "")
     beyond: AgentGroups = key(table(AgentGroups), AgentGroups())
     names: Mapping[str, str] = key(table_of(text()), {})
 
     def __post_init__(self) -> None:
-        if bool(self.falls) == bool(self.of):
-            raise ConfigError("must have of, or falls, and not both")
-        if len(self.falls) == 1:
-            raise ConfigError("must be two agents or more", "falls")
-        if self.switch and self.metric.at is None:
-            raise ConfigError(f"{self.metric.name!r} is not a metric of single switches", "switch")
+        if not self.of:
+            raise ConfigError("at least one is needed", "of")
         statement = self.statement  # which refuses contradictions
         if self.relative_margin:
             if self.margin is None or statement.kind != ABOVE:
@@ -120,24 +112,11 @@ class Clause(AgentGroups):
         ((name, reference),) = stated.items() or [("low", 0.0)]
         return Statement(kinds[name], reference, self.margin or 0.0)
 
-    def expand(self, names: Mapping[str, str]) -> Iterator[Clause]:
-        """Yield a clause for every pair of ``falls`` and every ``switch``, with names of agents."""
-        sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
-        if self.falls:
-            sides = [((more,), (less,)) for more, less in pairwise(self.falls)]
-        at = self.metric.at
-        metrics = [at(number) for number in self.switch] if at else []
-        for (of, minus), metric in product(sides, metrics or [self.metric]):
-            clause = replace(self, of=of, minus=minus, falls=(), metric=metric, switch=())
-            yield replace(clause, names={k: names[k] for k in clause.keys if k in names})
-
     def check_agents(self, agents: list[str]) -> None:
         """Refuse agents that the figure does not have."""
-        for name in ("of", "minus", "falls"):
-            check_known("no agent in this figure:", getattr(self, name), agents, name)
-        for name in ("of", "minus"):
-            group = getattr(self.beyond, name)
-            check_known("no agent in this figure:", group, agents, "beyond", name)
+        paths = (("of",), ("minus",), ("beyond", "of"), ("beyond", "minus"))
+        for path, group in zip(paths, self.groups, strict=True):
+            check_known("no agent in this figure:", group, agents, *path)
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:

@@ -27,13 +27,11 @@ from expectant.analysis.adaptation import (
     score_adaptation,
 )
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.experiments.toml_tables import check_known
+from expectant.experiments.toml_tables import ConfigError, check_known
 
 SETTLED = 0.1  # above the final level counts as settled
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
 ATTAINED = 0.95  # of an optimum, to count as attained
-LAST = f"the last {FINAL_SHARE:.0%} of the bins"
-
 
 Of = Callable[[Panel, np.ndarray], np.ndarray]
 
@@ -71,12 +69,6 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {}
-EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
-LOST = (
-    f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
-    "phase, or in all of it if it is shorter"
-)
-CROSSED = ", in every run the one in which the other half of the runs is lowest on average"
 
 
 def register_metric(
@@ -97,20 +89,34 @@ def register_metric(
 
 
 def find_metric(name: object, *path: str) -> Metric:
-    """Return a metric by its name, which stands at a path of keys."""
-    check_known("unknown", [name], sorted(METRICS), *path)
-    return METRICS[str(name)]
+    """Return a metric by its name at a path of keys; "drop@2" is that of the second switch."""
+    base, _, switch = str(name).partition("@")
+    check_known("unknown", [base], sorted(METRICS), *path)
+    metric = METRICS[base]
+    if not switch:
+        return metric
+    if metric.at is None or not switch.isdecimal() or int(switch) < 1:
+        raise ConfigError(f"{base!r} has no switch {switch!r}", *path)
+    return metric.at(int(switch))
 
 
+# ------------------------------------------------------------------------------- parts of a curve
+
+LATE = f"the last {FINAL_SHARE:.0%} of the bins"
+EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
 of_mean_curve = partial(register_metric, per_run=False)
 share_of_runs = partial(
     register_metric, of_diverged=True, unit="share of runs", less_is_better=True
 )
 
 
-def last_bins(curve: np.ndarray, least: int = 1) -> np.ndarray:
-    """Return the last quarter of the bins, ``least`` of them at least."""
-    return curve[..., -max(least, round(FINAL_SHARE * curve.shape[-1])) :]
+def last_bins(curve: np.ndarray, share: float = FINAL_SHARE, least: int = 1) -> np.ndarray:
+    """Return the last share of the bins, ``least`` of them at least."""
+    return curve[..., -max(least, round(share * curve.shape[-1])) :]
+
+
+def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray(last_bins(curve).mean(axis=-1))
 
 
 of_mean_curve("mean", "mean over all episodes", "return")(lambda panel, curve: curve.mean(axis=-1))
@@ -119,30 +125,56 @@ of_mean_curve("second", "the second bin", "second point")(lambda panel, curve: c
 of_mean_curve("last", "the last bin, or the last probe", "last point")(
     lambda panel, curve: curve[..., -1]
 )
-
-
-@of_mean_curve("final", f"mean over {LAST}", "final level")
-def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return np.asarray(last_bins(curve).mean(axis=-1))
-
-
-@of_mean_curve("last-third", "mean return over the last third of the bins", "late level")
-def last_third(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return np.asarray(curve[..., -max(1, round(curve.shape[-1] / 3)) :].mean(axis=-1))
-
-
-@share_of_runs("diverged", "the share of runs whose weights overflowed", "share of diverged runs")
-def diverged(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return np.asarray(1.0 - np.isfinite(curve).all(axis=-1))
-
-
-@share_of_runs(
-    "worsened",
-    f"the share of runs whose mean over {LAST} is above their first point, as of errors",
-    "share of runs that end worse than they began",
+of_mean_curve("final", f"mean over {LATE}", "final level")(final)
+of_mean_curve("last-third", "mean return over the last third of the bins", "late level")(
+    lambda panel, curve: last_bins(curve, 1 / 3).mean(axis=-1)
 )
-def worsened(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return np.asarray(1.0 - (final(panel, curve) <= curve[..., 0]))
+share_of_runs("diverged", "the share of runs whose weights overflowed", "share of diverged runs")(
+    lambda panel, curve: np.asarray(1.0 - np.isfinite(curve).all(axis=-1))
+)
+share_of_runs(
+    "worsened",
+    f"the share of runs whose mean over {LATE} is above their first point, as of errors",
+    "share of runs that end worse than they began",
+)(lambda panel, curve: 1.0 - (final(panel, curve) <= curve[..., 0]))
+of_mean_curve(
+    "shortfall",
+    f"the exact return of acting ε-greedily on q* minus the mean return over {LATE}",
+    needs_optimum=True,
+    less_is_better=True,
+)(lambda panel, curve: panel.optimum - final(panel, curve))
+register_metric(
+    "unsteadiness",
+    f"mean squared change of a run's return from one bin to the next in {LATE}",
+    unit="squared return",
+    less_is_better=True,
+)(lambda panel, curve: (np.diff(last_bins(curve, least=2), axis=-1) ** 2).mean(axis=-1))
+
+
+@of_mean_curve(
+    "late-slope",
+    f"by how much the curve rises in an episode, or step, over {LATE}",
+    "late slope",
+    unit="rise in an episode or step",
+)
+def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    bins = last_bins(curve).shape[-1]
+    return np.asarray((curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin))
+
+
+@of_mean_curve(
+    "settling",
+    f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
+    f"its mean over {LATE}",
+    "settling time",
+    unit=EPISODES,
+    less_is_better=True,
+)
+def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    level = final(panel, curve)[..., None]
+    above = curve > level + SETTLED * np.abs(level)
+    beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
+    return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
 
 
 @of_mean_curve(
@@ -159,42 +191,46 @@ def after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray(curve[..., first:].mean(axis=-1))
 
 
-@of_mean_curve(
-    "shortfall",
-    f"the exact return of acting ε-greedily on q* minus the mean return over {LAST}",
-    needs_optimum=True,
-    less_is_better=True,
+# --------------------------------------------------------------------------------------- switches
+
+LOST = (
+    f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
+    "phase, or in all of it if it is shorter"
 )
-def shortfall(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return panel.optimum - final(panel, curve)
+CROSSED = ", in every run the one in which the other half of the runs is lowest on average"
+OfSwitches = Callable[..., np.ndarray]  # (switches, n) of panel, curves and how many are needed
 
 
 def register_switch_metric(
-    name: str,
-    meaning: str,
-    title: str,
-    of_switches: Callable[..., np.ndarray],
-    crossed: Callable[..., np.ndarray] | None = None,
+    name: str, meaning: str, title: str, of: OfSwitches, crossed: OfSwitches | None = None,
     **more: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Register a metric of switches: the mean over all of them, or at one of them."""
 
-    def mean(of: Callable[..., np.ndarray]) -> Of:
+    def mean(of: OfSwitches) -> Of:
         return lambda panel, curve: of(panel, curve).mean(axis=0)
 
     def at(number: int) -> Metric:
-        def at_switch(of: Callable[..., np.ndarray]) -> Of:
+        def at_switch(of: OfSwitches) -> Of:
             return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
 
         return Metric(
-            name, f"{title} (switch {number})", meaning, at_switch(of_switches),
+            name, f"{title} (switch {number})", meaning, at_switch(of),
             crossed=crossed and at_switch(crossed), **more,
         )  # fmt: skip
 
+    meaning_of_all = f"mean over the switches of {meaning}"
     of_mean_curve(
-        name, f"mean over the switches of {meaning}", title, at=at,
-        crossed=crossed and mean(crossed), **more,
-    )(mean(of_switches))  # fmt: skip
+        name, meaning_of_all, title, at=at, crossed=crossed and mean(crossed), **more
+    )(mean(of))  # fmt: skip
+
+
+def rises(depths: np.ndarray) -> np.ndarray:
+    return np.asarray(depths[1:].mean(axis=0) - depths[0])
+
+
+def falls(levels: np.ndarray) -> np.ndarray:
+    return np.asarray(levels[0] - levels[1])
 
 
 register_switch_metric(
@@ -218,9 +254,7 @@ register_switch_metric(
     f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
     "recovery towards its own level", recovery_times, unit="episodes", less_is_better=True,
 )  # fmt: skip
-
-
-@of_mean_curve(
+of_mean_curve(
     "regret-falls",
     f"regret after the first switch minus that after the second, each {LOST}",
     "fall of the regret",
@@ -228,72 +262,21 @@ register_switch_metric(
     unit=SUMMED,
     base=lambda panel, curve: regrets(panel, curve)[0],
     less_is_better=False,
-)
-def regret_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    lost = regrets(panel, curve, needed=2)
-    return np.asarray(lost[0] - lost[1])
-
-
-def rises(depths: np.ndarray) -> np.ndarray:
-    return np.asarray(depths[1:].mean(axis=0) - depths[0])
-
-
-@of_mean_curve(
+)(lambda panel, curve: falls(regrets(panel, curve, needed=2)))
+of_mean_curve(
     "lowest-rises",
     "mean of the lowest bins after the later switches minus the lowest bin after the first"
     f"{CROSSED}",
     "rise of the lowest level",
     crossed=lambda panel, curve: rises(cross_fitted_lows(panel, curve, needed=2)),
-)
-def lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return rises(lowest_bins(panel, curve, needed=2))
-
-
-@of_mean_curve(
+)(lambda panel, curve: rises(lowest_bins(panel, curve, needed=2)))
+of_mean_curve(
     "entry-falls",
     "the first bin, or probe, after the first switch minus that after the second",
     "fall of the level at a switch",
-)
-def entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    first = first_bins(panel, curve, needed=2)
-    return np.asarray(first[0] - first[1])
+)(lambda panel, curve: falls(first_bins(panel, curve, needed=2)))
 
-
-@register_metric(
-    "unsteadiness",
-    f"mean squared change of a run's return from one bin to the next in {LAST}",
-    unit="squared return",
-    less_is_better=True,
-)
-def unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return np.asarray((np.diff(last_bins(curve, 2), axis=-1) ** 2).mean(axis=-1))
-
-
-@of_mean_curve(
-    "late-slope",
-    f"by how much the curve rises in an episode, or step, over {LAST}",
-    "late slope",
-    unit="rise in an episode or step",
-)
-def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    bins = last_bins(curve).shape[-1]
-    return np.asarray((curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin))
-
-
-@of_mean_curve(
-    "settling",
-    f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
-    f"its mean over {LAST}",
-    "settling time",
-    unit=EPISODES,
-    less_is_better=True,
-)
-def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    level = final(panel, curve)[..., None]
-    above = curve > level + SETTLED * np.abs(level)
-    beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
-    return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
-
+# ----------------------------------------------------------------------------------------- probes
 
 register_metric(
     "learned-share",
