@@ -21,7 +21,7 @@ from expectant.experiments.reproduce import (
     find_differences,
     mark_what_matters,
 )
-from expectant.experiments.study import read_study
+from expectant.experiments.study import StudyConfig, read_study
 
 PAPER = read_study()
 
@@ -87,7 +87,7 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
         return SimpleNamespace(curves=lambda: curves)
 
     monkeypatch.setattr(module, "compute", compute)
-    rows = module.vary_interpretations(PAPER, tmp_path, 0, 1, ["5a"], 4)
+    rows = module.vary_interpretations(StudyConfig(PAPER, ("5a",), runs=4), tmp_path)
     stored = json.loads((tmp_path / "interpretations.json").read_text())
     assert [row["changed"] for row in stored] == [row["changed"] for row in rows]
     found = {(row["interpretation"], row["detail"], row["choice"]): row for row in rows}

@@ -58,7 +58,7 @@ def test_every_detail_changes_something():
     for variant in list_variants(PAPER):
         if variant.detail is None:
             continue
-        changed = [trial.identity() for trial in variant.trials(0)]
+        changed = [trial.identity() for trial in variant.trials(configure())]
         base = [
             trial.identity()
             for name in FIGURES

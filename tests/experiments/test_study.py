@@ -98,13 +98,14 @@ def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):
         second=FILES["corridor.toml"],
         interpretations=details,
     )
+    study = read_study(folder)
     found = {
         variant.name: {
             (c.experiment, vars(c.agent)["action_step"].step, vars(c.domain)["slip"], c.seed)
             for c in trials
         }
-        for variant in list_variants(read_study(folder))
-        if (trials := variant.trials(7))
+        for variant in list_variants(study)
+        if (trials := variant.trials(StudyConfig(study, study.figures, seed=7)))
     }
     assert found == {
         "a": {

@@ -57,7 +57,7 @@ def reproduce(
         from expectant.experiments.reproduce import LOCA_ROWS, choose_target, vary_interpretations
         from expectant.experiments.reproduce import reproduce as run_study
         from expectant.experiments.runner import print_troubles, troubles_of
-        from expectant.experiments.study import LOCA, QUICK_RUNS, configure_study, read_study
+        from expectant.experiments.study import LOCA, configure_study, read_study
         from expectant.report import terminal_tables as tables
 
         SEED.check("reproduce", "seed", seed or 0)
@@ -67,8 +67,7 @@ def reproduce(
         )
         if vary:
             folder = out or Path(f"{source.out}-interpretations")
-            more = config.figures, QUICK_RUNS if quick else runs
-            rows = vary_interpretations(source, folder, config.seed or 0, threads, *more)
+            rows = vary_interpretations(config, folder, threads)
             if json:
                 print_json(rows)
             else:

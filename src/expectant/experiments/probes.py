@@ -110,15 +110,14 @@ def mdp_phase(domain: Domain, phase: int) -> int:
 
 
 def by_phase(
-    domain: Domain, seen: Seen, answers: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
+    seen: Seen, answers: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
 ) -> np.ndarray:
     """Apply ``of`` to the finite rows of ``answers`` (M, ...), phase by phase; NaN elsewhere."""
     finite = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
     result = np.full(finite.size, np.nan)
-    for phase in np.unique(seen.phases):
+    for phase in np.unique(seen.phases[finite]):
         rows = finite & (seen.phases == phase)
-        if rows.any():
-            result[rows] = of(answers[rows], mdp_phase(domain, int(phase)))
+        result[rows] = of(answers[rows], int(phase))
     return result
 
 
@@ -130,10 +129,11 @@ def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Root of the mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
 
     def of(values: np.ndarray, phase: int) -> np.ndarray:
-        exact = optimal_values(domain, discount=agent.discount, phase=phase)
+        now = mdp_phase(domain, phase)
+        exact = optimal_values(domain, discount=agent.discount, phase=now)
         return np.sqrt(((values - exact) ** 2).mean(axis=1))
 
-    return by_phase(domain, seen, seen.values, of)
+    return by_phase(seen, seen.values, of)
 
 
 @register_probe(
@@ -171,9 +171,9 @@ def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Mean of the state values over the starts of episodes."""
 
     def of(values: np.ndarray, phase: int) -> np.ndarray:
-        return np.asarray(values @ get_dynamics(domain, phase).start)
+        return np.asarray(values @ get_dynamics(domain, mdp_phase(domain, phase)).start)
 
-    return by_phase(domain, seen, seen.values, of)
+    return by_phase(seen, seen.values, of)
 
 
 @register_probe("value_change", "squared change of the values", of_errors=True)
@@ -208,16 +208,13 @@ def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
     Ties count by halves; in the first phase there are none.
     """
-    shares = np.full(seen.phases.size, np.nan)
-    for row in np.flatnonzero(np.isfinite(seen.preferences).all(axis=(1, 2))):
-        phase = int(seen.phases[row])
-        before, now = (
-            best_actions(domain, agent.discount, mdp_phase(domain, number))
-            for number in (max(phase - 1, 0), phase)
-        )
-        policy = greedy_policies(seen.preferences[row][None])[0]
-        shares[row] = (policy * (before & ~now)).sum(axis=1).mean()
-    return shares
+
+    def of(table: np.ndarray, phase: int) -> np.ndarray:
+        before = best_actions(domain, agent.discount, mdp_phase(domain, max(phase - 1, 0)))
+        now = best_actions(domain, agent.discount, mdp_phase(domain, phase))
+        return np.asarray((greedy_policies(table) * (before & ~now)).sum(axis=2).mean(axis=1))
+
+    return by_phase(seen, seen.preferences, of)
 
 
 @register_probe("largest_probability", "largest action probability", topics=PREFERENCES)
@@ -316,9 +313,10 @@ def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Expected discounted return of the greedy policy from the start."""
 
     def of(table: np.ndarray, phase: int) -> np.ndarray:
-        return policy_returns(get_dynamics(domain, phase), greedy_policies(table), agent.discount)
+        world = get_dynamics(domain, mdp_phase(domain, phase))
+        return policy_returns(world, greedy_policies(table), agent.discount)
 
-    return by_phase(domain, seen, seen.preferences, of)
+    return by_phase(seen, seen.preferences, of)
 
 
 def returns_within(
@@ -360,9 +358,10 @@ def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int = HORIZ
     """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
 
     def of(table: np.ndarray, phase: int) -> np.ndarray:
-        return returns_within(domain, greedy_policies(table), phase, agent.discount, horizon)
+        now = mdp_phase(domain, phase)
+        return returns_within(domain, greedy_policies(table), now, agent.discount, horizon)
 
-    return by_phase(domain, seen, seen.preferences, of)
+    return by_phase(seen, seen.preferences, of)
 
 
 @lru_cache

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -209,11 +209,9 @@ def summarise(
 # --------------------------------------------------------------------------- one detail at a time
 
 
-@dataclass(frozen=True)
-class Variant:
-    """An interpretation of a study with at most one detail changed."""
+class Variant(NamedTuple):
+    """An interpretation with at most one detail changed."""
 
-    study: Study
     interpretation: str
     detail: Detail | None = None
     choice: DetailChoice | None = None
@@ -224,29 +222,25 @@ class Variant:
             return self.interpretation
         return f"{self.interpretation}, {self.detail.name}: {self.choice.name}"
 
-    def trials(
-        self, seed: int, figures: Sequence[str] = (), runs: int | None = None
-    ) -> list[Trial]:
-        """Return the trials of all figures, or of some, that the changed detail concerns."""
+    def trials(self, config: StudyConfig) -> list[Trial]:
+        """Return the trials of figures that the changed detail concerns."""
         changed = {self.detail.name: self.choice} if self.detail and self.choice else None
-        trials = []
-        for figure in figures or self.study.figures:
-            if self.interpretation not in self.study.interpretations_of(figure):
-                continue
-            if self.detail is None or self.detail.concerns(figure):
-                experiment = self.study.experiment(figure, self.interpretation, changed)
-                experiment = replace(experiment, seed=seed, runs=runs or experiment.runs)
-                trials += experiment.trials(self.name)
-        return trials
+        return [
+            trial
+            for figure in config.figures
+            if self.interpretation in config.study.interpretations_of(figure)
+            if self.detail is None or self.detail.concerns(figure)
+            for trial in config.experiment(figure, self.interpretation, changed).trials(self.name)
+        ]
 
 
 def list_variants(study: Study) -> list[Variant]:
     """Return each interpretation unchanged, then with every other choice of every detail."""
     variants = []
     for interpretation in study.interpretations:
-        variants.append(Variant(study, interpretation))
+        variants.append(Variant(interpretation))
         variants += [
-            Variant(study, interpretation, detail, choice)
+            Variant(interpretation, detail, choice)
             for detail in study.details
             for choice in detail.choices
             if choice is not detail.choice_in(interpretation)
@@ -255,23 +249,18 @@ def list_variants(study: Study) -> list[Variant]:
 
 
 def vary_interpretations(
-    study: Study,
-    folder: Path,
-    seed: int = 0,
-    threads: int | None = None,
-    figures: Sequence[str] = (),
-    runs: int | None = None,
+    config: StudyConfig, folder: Path, threads: int | None = None
 ) -> list[dict[str, Any]]:
     """Run every variant, judge the claims and write interpretations.json; one row per variant.
 
     A row has the verdicts by claim, the changed ones, and by how much the numbers of every claim
     moved. Claims on the cost of a decision, which no detail changes, are left out.
     """
-    variants = list_variants(study)
-    if not study.claims or not any(variant.detail for variant in variants):
-        raise ValueError(f"{study.name}: nothing to vary, no detail has a second choice")
+    study, variants = config.study, list_variants(config.study)
     claims = [claim for claim in study.claims if claim.clauses]
-    trials = [trial for variant in variants for trial in variant.trials(seed, figures, runs)]
+    if not claims or not any(variant.detail for variant in variants):
+        raise ValueError(f"{study.name}: nothing to vary, no detail has a second choice")
+    trials = [trial for variant in variants for trial in variant.trials(config)]
     work = compute(trials, Store(folder), threads=threads, title="one detail at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in variants}
     for panel in group_panels(trials, work.curves()):
@@ -283,21 +272,20 @@ def vary_interpretations(
         judged = judge_claims(claims, now, study.sizes)
         verdicts = {verdict.id: str(verdict.verdict) for verdict in judged}
         first = unchanged.setdefault(variant.interpretation, verdicts)
-        judged_runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
-        moved = {claim.id: find_differences(claim, now, before) for claim in claims}
+        runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
+        moved = {}
+        for claim in claims if variant.detail else []:
+            if parts := find_differences(claim, now, before):
+                moved[claim.id] = differences_as_data(parts, runs)
         rows.append(
             {
                 "interpretation": variant.interpretation,
                 "detail": variant.detail.name if variant.detail else None,
                 "choice": variant.choice.name if variant.choice else None,
-                "runs": judged_runs,
+                "runs": runs,
                 "verdicts": verdicts,
                 "changed": [id for id, verdict in verdicts.items() if first[id] != verdict],
-                "moved": {
-                    id: differences_as_data(parts, judged_runs)
-                    for id, parts in moved.items()
-                    if parts and variant.detail
-                },
+                "moved": moved,
             }
         )
     mark_what_matters(rows)

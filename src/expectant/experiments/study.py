@@ -304,27 +304,29 @@ class StudyConfig:
         drawn = self.drawn_runs(figure)
         return self.asked_runs or max(self.study.claim_runs.get(figure, 0), drawn)
 
+    def experiment(
+        self, figure: str, interpretation: str, changed: Mapping[str, DetailChoice] | None = None
+    ) -> Experiment:
+        """Return a figure with the panels, agents, runs and seed that are asked for."""
+        experiment, panels = self.study.experiment(figure, interpretation, changed), []
+        for panel in experiment.panels:
+            if not self.panels or (panel.name or figure) in self.panels:
+                wanted = self.agents or tuple(panel.agents)
+                agents = {key: table for key, table in panel.agents.items() if key in wanted}
+                panels += [replace(panel, agents=agents)] if agents else []
+        seed, runs = experiment.seed if self.seed is None else self.seed, self.drawn_runs(figure)
+        return replace(experiment, panels=tuple(panels), runs=runs, seed=seed)
+
     @cached_property
     def trials(self) -> list[Trial]:
         """All trials in the order of the report, with the runs that claims are judged by."""
         trials = []
         for figure in self.figures:
             for interpretation in self.study.interpretations_of(figure):
-                experiment = self._select(self.study.experiment(figure, interpretation))
-                seed = experiment.seed if self.seed is None else self.seed
-                experiment = replace(experiment, runs=self.claim_runs(figure), seed=seed)
-                trials += experiment.trials(interpretation)
+                experiment = self.experiment(figure, interpretation)
+                judged = replace(experiment, runs=self.claim_runs(figure))
+                trials += judged.trials(interpretation)
         return trials
-
-    def _select(self, experiment: Experiment) -> Experiment:
-        """Keep the panels and agents that are asked for."""
-        panels = []
-        for panel in experiment.panels:
-            if not self.panels or (panel.name or experiment.name) in self.panels:
-                wanted = self.agents or tuple(panel.agents)
-                agents = {key: table for key, table in panel.agents.items() if key in wanted}
-                panels += [replace(panel, agents=agents)] if agents else []
-        return replace(experiment, panels=tuple(panels))
 
     def command(self, figure: str | None = None) -> str:
         """Return the command that recomputes the results, or one figure of them."""
