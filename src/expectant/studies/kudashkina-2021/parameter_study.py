@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -27,12 +28,23 @@ from expectant.experiments.trials import Trial
 
 STUDY = read_study(Path(__file__).parent)
 CLAIM, AT_BEST = 22, ("5a", "5b")  # that printed steps are the best; figures judged at the best
-EPISODES, RUNS, FRESH = 1_000, 30, 100
+EPISODES, FRESH = 1_000, 100  # of the parameter study; runs that judge
 MARGINS = {"1": 0.05, "3": 0.3}  # of a return, below which a difference does not matter; else 0.2
 GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 COARSE = (0.001, 0.01, 0.03, 0.1, 0.3)  # for agents of three step sizes, which are many settings
 CLOSE = 1.5  # factor below which two values of a grid tell nothing new
 Steps = dict[str, float]
+
+
+def factor_of(name: str, agent: Any) -> float:
+    """Return the ratio of an agent's own step size to that of the paper."""
+    return 2.0 if agent.interpretation.doubled_gradients and name != "policy_step" else 1.0
+
+
+def with_steps(agent: Any, steps: Steps) -> Any:
+    """Return the agent with other step sizes of the paper."""
+    own = {name: step * factor_of(name, agent) for name, step in steps.items()}
+    return agent.replace(**{n: getattr(agent, n).replace(step=step) for n, step in own.items()})
 
 
 def largest_step(name: str, trial: Trial) -> float:
@@ -41,49 +53,31 @@ def largest_step(name: str, trial: Trial) -> float:
     return 1.0 if name == "policy_step" else 1.0 / (active * factor_of(name, trial.agent))
 
 
-def factor_of(name: str, agent: Any) -> float:
-    """How many times the step size of the paper an agent's own is."""
-    return 2.0 if agent.interpretation.doubled_gradients and name != "policy_step" else 1.0
-
-
-def with_steps(agent: Any, steps: Steps) -> Any:
-    """Return the agent with other step sizes of the paper."""
-    changed = {
-        name: getattr(agent, name).replace(step=step * factor_of(name, agent))
-        for name, step in steps.items()
-    }
-    return agent.replace(**changed)
-
-
 def list_settings(trial: Trial) -> list[Steps]:
     """List the printed step sizes of an agent, then all others of the grid."""
-    names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(trial.agent, n)]
-    names += ["model_step"] if getattr(trial.agent, "model", None) == "expectation" else []
     agent: Any = trial.agent
+    names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(agent, n)]
+    names += ["model_step"] if getattr(agent, "model", None) == "expectation" else []
     printed = {name: getattr(agent, name).step / factor_of(name, agent) for name in names}
     grid = COARSE if len(names) > 2 else GRID
-    largest = [largest_step(name, trial) for name in names]
+    largest = (largest_step(name, trial) for name in names)
     values = [(*grid, last) if last > CLOSE * grid[-1] else grid for last in largest]
     settings = [dict(zip(names, row, strict=True)) for row in product(*values)]
     return [printed, *(steps for steps in settings if steps != printed)]
 
 
-def is_at_edge(name: str, value: float, settings: list[Steps], trial: Trial) -> bool:
+def is_at_edge(name: str, value: float, tried: list[float], trial: Trial) -> bool:
     """True if there may be better steps beyond an end of the grid."""
-    tried = [steps[name] for steps in settings]
     useful = name == "policy_step" or CLOSE * value <= largest_step(name, trial)
     return value == min(tried) or (value == max(tried) and useful)
 
 
 def run_agents(trial: Trial, agents: dict[str, Any], runs: int, out: Path) -> ex.analysis.Panel:
     """Run agents in the domain, features and length of a trial, as one sweep."""
-    sweep = ex.Sweep(
-        name=trial.experiment, domain=trial.domain, features=trial.features, agents=agents,
-        runs=runs, episodes=trial.episodes, bin=trial.bin, seed=trial.seed,
-        step_limit=trial.step_limit,
-    )  # fmt: skip
-    (panel,) = sweep.run(out).panels()
-    return panel
+    names = ("domain", "features", "episodes", "bin", "seed", "step_limit")
+    same: dict[str, Any] = {name: getattr(trial, name) for name in names}
+    sweep = ex.Sweep(name=trial.experiment, agents=agents, runs=runs, **same)
+    return sweep.run(out).panels()[0]
 
 
 def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> np.ndarray:
@@ -92,74 +86,62 @@ def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> n
     return np.stack([curve.mean(axis=1) for curve in curves])
 
 
-def tune(trials: list[Trial], interpretation: str, runs: int, out: Path) -> list[dict[str, Any]]:
+def tune(trials: list[Trial], runs: int, out: Path) -> Iterator[dict[str, Any]]:
     """Choose the best setting of every agent of a panel, and compare it with the printed one."""
-    settings = {trial.agent_key: list_settings(trial) for trial in trials}
-    described = {
-        f"{trial.agent_key} {number}": with_steps(trial.agent, steps)
-        for trial in trials
-        for number, steps in enumerate(settings[trial.agent_key])
-    }
-    panel = run_agents(trials[0], described, runs, out / "grid")
-    means = {
-        key: trial_means(mean_returns(panel, [f"{key} {n}" for n, _ in enumerate(tried)]))
-        for key, tried in settings.items()
-    }
-    pairs = {key: [f"{key} 0", f"{key} {best_index(means[key])}"] for key in settings}
-    compared = {name: described[name] for pair in pairs.values() for name in pair}
-    panel = run_agents(trials[0], compared, runs + FRESH, out / "fresh")
-    choices = []
+    settings, agents = dict[str, list[Steps]](), dict[str, Any]()
+    for trial in trials:
+        settings[trial.agent_key] = list_settings(trial)
+        for number, steps in enumerate(settings[trial.agent_key]):
+            agents[f"{trial.agent_key} {number}"] = with_steps(trial.agent, steps)
+    panel, pairs, ranks = run_agents(trials[0], agents, runs, out / "grid"), {}, {}
+    for key, tried in settings.items():
+        means = trial_means(mean_returns(panel, [f"{key} {n}" for n, _ in enumerate(tried)]))
+        pairs[key], ranks[key] = (0, best_index(means)), 1 + int((means > means[0]).sum())
+    compared = [f"{key} {number}" for key, pair in pairs.items() for number in pair]
+    panel = run_agents(trials[0], {n: agents[n] for n in compared}, runs + FRESH, out / "fresh")
     for trial in trials:
         key, margin = trial.agent_key, MARGINS.get(trial.experiment, 0.2)
-        tried, best = settings[key], settings[key][best_index(means[key])]
-        printed, other = mean_returns(panel, pairs[key], runs)
+        tried, best = settings[key], settings[key][pairs[key][1]]
+        edges = [n for n in best if is_at_edge(n, best[n], [s[n] for s in tried], trial)]
+        printed, other = mean_returns(panel, [f"{key} {n}" for n in pairs[key]], runs)
         behind = ex.analysis.assess(printed - other, ex.analysis.Statement(AT_LEAST, 0.0, margin))
-        choices.append({
-            "interpretation": interpretation, "figure": trial.experiment, "panel": trial.panel,
-            "agent": key, "label": trial.label, "printed": tried[0], "best": best,
-            "at_edge": [n for n, value in best.items() if is_at_edge(n, value, tried, trial)],
-            "rank": 1 + int((means[key] > means[key][0]).sum()), "tried": len(tried),
+        yield {
+            "interpretation": trial.interpretation, "figure": trial.experiment,
+            "panel": trial.panel, "agent": key, "label": trial.label, "printed": tried[0],
+            "best": best, "at_edge": edges, "rank": ranks[key], "tried": len(tried),
             "printed_return": round(float(printed.mean()), 4),
             "best_return": round(float(other.mean()), 4),
             "behind": [round(x, 4) for x in (behind.effect, behind.low, behind.high)],
             "margin": margin, "verdict": behind.outcome, "finding": behind,
-        })  # fmt: skip
-        print(f"{interpretation} {trial.experiment} {trial.label}: printed {tried[0]}, best {best}")
-    return choices
+        }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=RUNS, help="runs that choose")
+    parser.add_argument("--runs", type=int, default=30, help="runs that choose")
     parser.add_argument("--figure", action="append", help="one figure only; repeatable")
     parser.add_argument("--out", type=Path, default=Path("results/paper-parameters"))
     asked = parser.parse_args()
-    choices, panels, verdicts = [], [], []
+    choices, panels, verdicts = list[dict[str, Any]](), list[ex.analysis.Panel](), []
     figures = asked.figure or [name for name in STUDY.figures if name not in STUDY.only]
     for figure, interpretation in product(figures, STUDY.interpretations):
-        trials, out = (
-            STUDY.experiment(figure, interpretation).trials(),
-            asked.out / figure / interpretation,
-        )
-        episodes, width = min(EPISODES, trials[0].episodes), min(EPISODES, trials[0].bin)
-        for panel in dict.fromkeys(trial.panel for trial in trials):
-            short = [replace(c, episodes=episodes, bin=width) for c in trials if c.panel == panel]
-            choices += tune(short, interpretation, asked.runs, out / (panel or "panel"))
+        trials = STUDY.experiment(figure, interpretation).trials(interpretation)
+        out, first = asked.out / figure / interpretation, trials[0]
+        episodes, width = min(EPISODES, first.episodes), min(EPISODES, first.bin)
+        for name in dict.fromkeys(trial.panel for trial in trials):
+            short = [replace(t, episodes=episodes, bin=width) for t in trials if t.panel == name]
+            choices += tune(short, asked.runs, out / (name or "panel"))
         if figure in AT_BEST:  # figures of one panel
             best = {choice["agent"]: choice["best"] for choice in choices[-len(trials) :]}
-            agents = {c.agent_key: with_steps(c.agent, best[c.agent_key]) for c in trials}
-            found = run_agents(trials[0], agents, asked.runs + FRESH, out / "best")
-            fresh = {key: curve[asked.runs :] for key, curve in found.curves.items()}
-            panels.append(replace(found, interpretation=interpretation, curves=fresh))
+            agents = {t.agent_key: with_steps(t.agent, best[t.agent_key]) for t in trials}
+            panel = run_agents(first, agents, asked.runs + FRESH, out / "best")
+            fresh = {key: curve[asked.runs :] for key, curve in panel.curves.items()}
+            panels.append(replace(panel, interpretation=interpretation, curves=fresh))
     for interpretation in STUDY.interpretations:
-        findings = [
-            choice["finding"] for choice in choices if choice["interpretation"] == interpretation
-        ]
+        findings = [c["finding"] for c in choices if c["interpretation"] == interpretation]
         outcome, worst = ex.analysis.verdict(findings)
-        numbers = {"effect": worst.effect, "low": worst.low, "high": worst.high}
-        verdicts.append(
-            {"id": CLAIM, "interpretation": interpretation, "verdict": outcome, **numbers}
-        )
+        about = {"id": CLAIM, "interpretation": interpretation, "verdict": outcome}
+        verdicts.append({**about, "effect": worst.effect, "low": worst.low, "high": worst.high})
         print(f"claim {CLAIM} under {interpretation}: {outcome}")
     judged = judge_claims(STUDY.claims, panels, STUDY.sizes)
     at_best = [verdict.to_dict() for verdict in judged if verdict.runs]
