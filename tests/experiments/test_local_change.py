@@ -9,7 +9,7 @@ import pytest
 
 import expectant as ex
 from expectant.analysis.adaptation import LAST, adaptation_verdict, score_adaptation
-from expectant.analysis.panel import Level, Panel, Unavailable
+from expectant.analysis.panel import Level, Panel
 from expectant.experiments.metrics import find_metric
 from expectant.experiments.study_report import adaptation_rows, score_as_data
 
@@ -92,11 +92,3 @@ def test_rows_have_names_settings_and_metrics():
     assert row["settings"] == f"QLearning(discount=0.97, action_step={step})"
     assert find_metric("adaptation").of(panel, rows).tolist() == [1.0, 0.0]
     assert find_metric("learned-share").of(panel, rows).tolist() == [1.0, 1.0]
-
-
-def test_other_curves_are_not_such_a_test():
-    panel, rows = metrics([2.0, 2.0], [1.5, 0.5])
-    other = replace(panel, levels=LEVELS[:2])
-    assert adaptation_rows([other], []) == []
-    with pytest.raises(Unavailable, match="was not probed through a local change"):
-        find_metric("adaptation").of(other, rows)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from expectant.analysis.adaptation import recovery_times, regrets
+from expectant.analysis.adaptation import recovery_times
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.experiments.metrics import find_metric
 
@@ -77,15 +77,6 @@ def fallen(lowest: float) -> np.ndarray:
     curve = np.full(40, 5.0)
     curve[10] = lowest
     return curve
-
-
-def test_regret_is_the_area_below_the_optimum_in_the_first_500_episodes():
-    curve = fallen(-10.0)
-    curve[20:22] = [-5.0, 3.0]
-    panel = panel_of(curve.tolist(), bin=50, switch_every=500)
-    assert regrets(panel, curve).tolist() == [15.0 * 50, 12.0 * 50, 0.0]
-    long = replace(panel, switch_every=1000)  # the second half of the phase does not count
-    assert regrets(long, np.where(np.arange(40) == 35, -99.0, curve)).tolist() == [12.0 * 50]
 
 
 @pytest.mark.parametrize(("level", "bins"), [(6.2, 3), (6.1, 4)])

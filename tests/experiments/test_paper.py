@@ -9,7 +9,6 @@ import pytest
 import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import judge_claims
-from expectant.experiments.curves import group_panels
 from expectant.experiments.reproduce import list_variants
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
@@ -80,15 +79,6 @@ def test_the_commands_recompute_the_same_config():
     assert {trial.runs for trial in configure(("5a",)).trials} == {PAPER.claim_runs["5a"]}
     assert {trial.runs for trial in config.trials} == {7}
     assert {trial.seed for trial in config.trials} == {3}
-
-
-def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
-    """Going the wrong way throughout earns −5.2: the floor lies far below."""
-    trials = read("4a", "preferred").trials()
-    panel = next(p for p in group_panels(trials, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
-    at_random = panel.optimum - (panel.optimum - panel.floor) / 5.0
-    assert panel.floor == pytest.approx(at_random - 4.0 * (panel.optimum - at_random))
-    assert panel.floor < -50.0 < at_random < panel.optimum
 
 
 def test_a_decision_is_cheap_with_maintained_weights():

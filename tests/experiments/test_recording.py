@@ -90,15 +90,6 @@ def test_an_agent_that_plans_everywhere_carries_the_news():
     assert [level.height for level in levels] == pytest.approx([*best, best[0] / 4])
 
 
-def test_an_agent_that_does_not_plan_does_not():
-    grid = SMALL.replace(phase_steps=(3000, 300, 300))
-    found = run_plain(ex.QLearning.paper(0.5, epsilon=0.5, discount=0.97), grid)
-    outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
-    at = greedy(100).schedule(job_of(grid, FAST)).at
-    assert found[at == 3000] == pytest.approx([4 * outdated, outdated])
-    assert found[at == 3300][0] <= outdated + 1e-9
-
-
 def test_looking_leaves_no_trace():
     weights = []
     for every in (7, 140):

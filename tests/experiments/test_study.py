@@ -69,20 +69,6 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert page.count("It does not.") >= 1 and "Claims without a figure" not in page
 
 
-def test_a_study_with_details_is_run_once_for_every_interpretation(tmp_path):
-    details = (
-        "[[details]]\nname = 'step'\nquestion = 'Which?'\nchoices = [\n"
-        "{ name = 'small', interpretations = ['a'], changes.agents.action_step = 0.1 },\n"
-        "{ name = 'large', interpretations = ['b'], changes.kinds.q_learning.action_step = 0.5 } ]\n"
-    )
-    study = "title = 'Two'\ninterpretations = ['a', 'b']\n"
-    found = read_study(write(tmp_path / "two", interpretations=details, study=study))
-    trials = StudyConfig(found, found.figures).trials
-    assert [(c.interpretation, vars(c.agent)["action_step"].step) for c in trials] == [
-        ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
-    ]  # fmt: skip
-
-
 def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):
     details = (
         "[[details]]\nname = 'step'\nfigures = ['second']\nchoices = [\n"
@@ -134,23 +120,6 @@ def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
     left = write(tmp_path / "left", both=PANELS, claims=claims % "left")
     with pytest.raises(ConfigError, match="no agent in this figure: 'two'"):
         read_study(left)
-
-
-STATEMENTS = {
-    "": ("above", 0.0, 0.0),
-    ", margin = 0.5": ("above", 0.0, 0.5),
-    ", low = 2": ("above", 2.0, 0.0),
-    ", at_least = 3, margin = 1": ("at least", 3.0, 1.0),
-    ", about = 4": ("about", 4.0, 0.0),
-    ", high = 3": ("about", 1.5, 1.5),
-}
-
-
-@pytest.mark.parametrize("said", STATEMENTS)
-def test_what_a_clause_states(said, tmp_path):
-    claim = CLAIM % f"metric = 'mean', of = ['plain']{said}"
-    (found,) = read_study(write(tmp_path / "one", claims=claim)).claims
-    assert [clause.statement for clause in found.clauses] == [STATEMENTS[said]]
 
 
 CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"

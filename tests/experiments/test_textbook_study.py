@@ -112,14 +112,3 @@ def test_probes_can_be_even_on_a_logarithmic_scale():
     assert panel.points.tolist() == [0, 2, 6, 14, 30, 40]
     with pytest.raises(ConfigError, match="growth must be a finite number, 1 or more"):
         curve("steps = 40", record.replace("2.0", "0.5"))
-
-
-def test_step_panels_mark_where_the_maze_changes():
-    text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
-    for record in ("total reward", "reward"):
-        found = text.replace("dyna_maze", "blocking_maze").replace("total reward", record)
-        panel = group_panels(parse_config(found, "config.toml").trials(), [np.zeros((2, 30))])[0]
-        assert panel.breaks == [1000.0]
-    short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
-    panel = group_panels(parse_config(short, "config.toml").trials(), [np.zeros((2, 30))])[0]
-    assert panel.breaks == []
