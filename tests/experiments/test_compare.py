@@ -37,21 +37,16 @@ def compare(*arguments, **options):
 # ---------------------------------------------------------------------------------- differences
 
 
-def test_all_pairs_are_compared_the_later_with_the_earlier():
-    found = differences_of(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]))
-    assert [(one.name, one.reference, one.mean) for one in found] == [
-        ("b", "a", 2.5),
-        ("c", "a", 0.0),
-        ("c", "b", -2.5),
-    ]
-
-
-def test_a_reference_is_compared_with_all_others():
-    found = differences_of(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]), "b")
-    assert [(one.name, one.reference, one.mean) for one in found] == [
-        ("a", "b", -2.5),
-        ("c", "b", -2.5),
-    ]
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        (None, [("b", "a", 2.5), ("c", "a", 0.0), ("c", "b", -2.5)]),
+        ("b", [("a", "b", -2.5), ("c", "b", -2.5)]),
+    ],
+)
+def test_all_pairs_are_compared_or_all_with_the_reference(reference, expected):
+    found = differences_of(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]), reference)
+    assert [(one.name, one.reference, one.mean) for one in found] == expected
 
 
 def test_verdicts_come_after_holms_correction():

@@ -20,7 +20,6 @@ from expectant.experiments.best import select_best
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.sweep_report import (
     SweepSection,
-    axis_scale,
     mean_band,
     report_sweep,
     sensitivity_chart,
@@ -120,12 +119,6 @@ def test_the_best_point_of_an_agent_is_never_cut():
     values = np.array([[13.86, 13.88], [13.89, 13.91], [-99.0, -98.0], [12.5, 12.9]])
     covered = sensitivity_chart(groups, values, "mean").range
     assert -98.0 < covered.low < 12.5 and covered.floor <= 12.5 and covered.high > 13.91
-
-
-def test_axes_of_settings():
-    assert axis_scale([0.01, 0.1]) == "log"
-    assert axis_scale([1, 2, 5]) == axis_scale([0, 10]) == "linear"
-    assert axis_scale([True, False]) == axis_scale([1, None]) == axis_scale(["a"]) == ""
 
 
 # -------------------------------------------------------------------------------------------- page

@@ -21,11 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.agents.cached_policy import CachedPolicy
-from expectant.agents.cached_values import CachedValues
-from expectant.agents.lookahead import Lookahead
-from expectant.agents.q_learning import QLearning
-from expectant.agents.sarsa import Sarsa
+from expectant.agents import CachedPolicy, CachedValues, Lookahead, QLearning, Sarsa
 from expectant.analysis.curves import interval, learning_curve
 from expectant.analysis.panel import Level, Panel
 from expectant.analysis.verdicts import paired_difference
@@ -35,7 +31,7 @@ from expectant.core.formatting import text_table
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import TooLargeError
 from expectant.core.rng import SEED
-from expectant.core.rules import at_least, flag, or_none, whole
+from expectant.core.rules import at_least, or_none, whole
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
 from expectant.engine.progress import ShowFraction, Silent, say
@@ -43,15 +39,14 @@ from expectant.engine.result import Result
 from expectant.engine.run import check_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
-from expectant.experiments.store import TRY, mark_folder, versions
+from expectant.experiments.store import CONFIG, TRY, folder_note, mark_folder, versions
 from expectant.experiments.sweep import create_study
 from expectant.experiments.toml_tables import to_toml
-from expectant.features.basis import Identity
+from expectant.features import Categorical, Identity, Joined, OneHot, Tiles
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
-from expectant.features.discrete import Categorical, OneHot
-from expectant.features.tiles import Tiles
-from expectant.features.wrappers import Joined
 from expectant.jit.compile import use_compiled
+from expectant.report import Curves, Environment, Header, Parameters, Table, write_page
+from expectant.report.chart import chart_of, palette_of
 from expectant.report.formatting import format_interval, format_number
 from expectant.step_sizes import StepSize
 
@@ -62,6 +57,7 @@ PLAY_EPISODES, MIN_PLAYED = 100, 3
 FIRST_EPISODES, MAX_EPISODES = 4, 2_000  # of a run
 MIN_EPISODES, MIN_RUNS = 30, 5  # that a verdict needs
 ROUNDS, MIN_ROUNDS = 100, 6  # batches of runs that the search must have time for; if runs are short
+PATIENCE = 0.2  # share of the time left for the search that a trial may take: some never end
 BATCHES, MIN_TRIALS = 3, 4  # batches in a trial; trials of every agent before the best gets more
 MANY_FEATURES = 500  # from here on the expectation model is sparse
 MAX_STATES, MAX_CATEGORIES, MAX_TILED = 5_000, 100_000, 8  # limits of proposed features
@@ -178,9 +174,8 @@ class Candidate:
         """Run one setting batch by batch, unless it is pruned; the first one is the default."""
         from optuna.trial import TrialState
 
-        start, trial = time.monotonic(), self.study.ask()
+        trial = self.study.ask()
         agent, means, score = suggest_agent(self.default, trial), list[np.ndarray](), -math.inf
-        self.trials += 1
         try:
             for batch in range(BATCHES):
                 means.append(bench.run(agent, deadline, batch * bench.batch).means)
@@ -192,8 +187,10 @@ class Candidate:
                     self.study.tell(trial, state=TrialState.PRUNED)
                     return
             self.study.tell(trial, score)
+        except OutOfTime:
+            self.study.tell(trial, -math.inf)
+            raise
         finally:
-            self.seconds += time.monotonic() - start
             if score > self.score and (len(means) == BATCHES or self.best is None):
                 self.best, self.score = agent, score
 
@@ -235,8 +232,6 @@ def quick_check(
     minutes = at_least(0.01).check("quick_check", "minutes", minutes)
     SEED.check("quick_check", "seed", seed)
     or_none(whole(1)).check("quick_check", "threads", threads)
-    or_none(flag()).check("quick_check", "compiled", compiled)
-    flag().check("quick_check", "quiet", quiet)
     require_extra("quick_check", *(["optuna"] if folder is None else ["optuna", "report"]))
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
@@ -249,7 +244,7 @@ def quick_check(
     play = play_until(domain, until(PLAYED), seed)
     features = propose_features(domain, play)
     shape = features.shape(domain)
-    tell(f"{shape.size:,} features, {shape.active} active: {describe_features(features)}")
+    tell(f"{type(features).__name__}: {shape.size:,} features, {shape.active} active")
     agents = default_agents(shape.size > MANY_FEATURES)
     candidates = [Candidate(agent, seed + number) for number, agent in enumerate(agents)]
     setups = {
@@ -365,8 +360,10 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
             time.sleep(0.1)
             continue
         candidate = choose_candidate(ready)
-        score, threads = candidate.score, max(1, bench.threads - (len(ready) < len(running)))
-        present = replace(bench, threads=threads)  # the compiler takes a core
+        score, start = candidate.score, time.monotonic()
+        threads = max(1, bench.threads - (len(ready) < len(running)))  # the compiler takes a core
+        present = replace(bench, threads=threads)
+        candidate.trials += 1
         try:
             if candidate.plans not in measured:
                 episodes = choose_length(present, candidate.default, deadline)
@@ -376,11 +373,12 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
                     candidates[:] = [each.restart() for each in candidates]
                 measured.add(candidate.plans)
             else:
-                candidate.run_trial(present, deadline)
+                candidate.run_trial(present, Deadline(start + PATIENCE * deadline.left))
         except OutOfTime:
             pass
         except (EnvError, TooLargeError) as error:
             candidate.failed = str(error)
+        candidate.seconds += time.monotonic() - start
         if candidate.score > score:
             left = f"{until(1.0).left:.0f} s left"
             tell(f"{candidate.name}: {format_number(candidate.score)}, {candidate.best}; {left}")
@@ -465,8 +463,8 @@ class QuickCheck:
         """Return the documented shape of ``expectant try --json``."""
         rows = []
         for each in self.agents:
-            bounds = (x if math.isfinite(x) else None for x in each.estimate)
-            numbers = dict(zip(("mean", "low", "high"), bounds, strict=True))
+            mean, low, high = (x if math.isfinite(x) else None for x in each.estimate)
+            numbers = {"mean": mean, "low": low, "high": high}
             rows.append({"agent": each.name, "settings": each.agent.to_dict(), **numbers})
         return {
             "environment": self.environment,
@@ -476,9 +474,11 @@ class QuickCheck:
         }
 
     def findings(self) -> list[str]:
-        """Return the verdicts and the failures, a sentence each."""
+        """Return the verdicts, the failures and how to go on, a sentence each."""
         failures = [f"{name} failed: {error}." for name, error in self.failed.items()]
-        return [*self._verdicts(), *failures]
+        next_command = f"expectant run {quote(str(self.folder / CONFIG))}" if self.folder else ""
+        go_on = [f"To go on: {next_command}"] if next_command and self.config_text() else []
+        return [*self._verdicts(), *failures, *go_on]
 
     def _verdicts(self) -> list[str]:
         if self.best is None or len(self.agents) < 2:
@@ -507,6 +507,7 @@ class QuickCheck:
 
     @property
     def command(self) -> str:
+        """The command that makes it again."""
         words = ["expectant try", quote(self.environment), f"--minutes {self.minutes:g}"]
         words += [f"--seed {self.seed}", f"--threads {self.threads}" if self.threads else ""]
         words += [f"--out {quote(str(self.folder))}" if self.folder else ""]
@@ -541,9 +542,6 @@ class QuickCheck:
 
     def write(self, folder: Path) -> None:
         """Write ``report.html``, and ``config.toml`` where the environment can be written down."""
-        from expectant.report import Curves, Environment, Header, Table, chart_of, palette_of
-        from expectant.report import write_page as write
-
         mark_folder(folder, TRY)
         width = max(1, self.episodes // 40)
         end = self.episodes // width * width
@@ -553,38 +551,29 @@ class QuickCheck:
             labels={each.agent.kind: each.name for each in self.agents},
             levels=(Level(0.0, float(end), float(np.mean(self.random)), "random play"),),
         )  # fmt: skip
-        notes, config = self.findings(), self.config_text()
+        config = self.config_text()
         if config is not None:
-            write_text(folder / "config.toml", config)
-            notes.append(f"To go on: expectant run {quote(str(folder / 'config.toml'))}")
-        facts = {"features": repr(self.features), "seed": self.seed, "command": self.command}
+            write_text(folder / CONFIG, config)
+        facts = {"features": repr(self.features), "seed": self.seed}
         sections = [
-            Header(f"What can be learned in {self.environment}", "", notes),
+            Header(f"What can be learned in {self.environment}", "", self.findings()),
             *([Curves("1", "Fresh runs", chart_of([panel]))] if self.agents else []),
             Table("The best of each kind", HEADS, self.rows()),
+            Parameters([], (), self.command, folder_note(folder)),
             Environment([*facts.items(), *versions().items()]),
         ]
-        write(folder / "report.html", sections, palette_of([panel]))
+        write_page(folder / "report.html", sections, palette_of([panel]))
 
     def __repr__(self) -> str:
-        lines = [f"{self.environment}, {describe_features(self.features)}"]
-        if self.agents:
-            lines.append(text_table(HEADS, self.rows(), left=(0, 1, 4)))
+        lines = [self.environment, text_table(HEADS, self.rows(), left=(0, 1, 4))]
         lines += self.findings()
         if self.folder is not None:
-            lines += [f"report: {self.folder / 'report.html'}", f"again: {self.command}"]
+            lines += [f"Report: {self.folder / 'report.html'}", f"Make it again: {self.command}"]
         return "\n".join(lines)
 
 
 def folder_name(environment: str) -> str:
     return environment.replace(":", "-").replace("/", "-")
-
-
-def describe_features(features: Features) -> str:
-    """Name the kinds of features, joined ones side by side."""
-    if isinstance(features, Joined):
-        return f"{describe_features(features.first)} + {describe_features(features.second)}"
-    return type(features).__name__
 
 
 def _estimate_text(estimate: Sequence[float]) -> str:

@@ -247,18 +247,12 @@ class Outcome:
             for part in (trial.domain, trial.features, trial.agent)
         )
         choose = f"expectant best {quote(str(self.folder))}" + " --trust" * trust
-        best: dict[tuple[str, str], str] = {}
-        for entry in self.search:
-            if entry["value"] is not None:
-                line = f"best: {entry['trial']}: {entry['value']:.3f}"
-                best.setdefault((entry["panel"], entry["agent"]), line)
-        lines = [
+        return (
             f"{len(work.trials):,} trials: {work.computed:,} batches computed, "
-            f"{work.found:,} were there, {len(work.failed):,} trials failed",
-            f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading",
-            f"results: {self.folder}; the best settings: {choose}",
-        ]
-        return "\n".join([*lines, *best.values()])
+            f"{work.found:,} were there, {len(work.failed):,} trials failed\n"
+            f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading\n"
+            f"results: {self.folder}; the best settings: {choose}"
+        )
 
 
 def run_sweep(
@@ -481,8 +475,5 @@ def preview(experiment: Experiment) -> dict[str, Any]:
 def preview_text(experiment: Experiment) -> str:
     """Write a preview in a few lines."""
     counts = preview(experiment)
-    agents = ", ".join(f"{name} ({count:,})" for name, count in counts["agents"].items())
-    varied = [f"varied: {path} = {values}" for path, values in counts["varied"].items()]
-    size = f"{counts['trials']:,} trials, {counts['runs']:,} runs of {_length_text(experiment)}"
-    first = f"first trial: {counts['ids'][0]}"
-    return "\n".join([f"{experiment.name}: {size}", f"agents: {agents}", *varied, first])
+    first = counts.pop("ids")[0]
+    return "\n".join(f"{name}: {value}" for name, value in {**counts, "first id": first}.items())

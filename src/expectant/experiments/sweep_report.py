@@ -26,9 +26,7 @@ from expectant.report.formatting import format_number, parameter_name, slug
 from expectant.report.palette import Palette
 
 REPORT = "report.html"
-BUDGET = 24e6  # bytes of all curves in the report
-MOST_POINTS, FEWEST_POINTS = 400, 8
-POINT_BYTES = 16  # mean, low and high, four bytes each, in base64
+MOST_POINTS = 100  # of a curve: 10,000 trials make a page of 16 MB
 
 
 def report_sweep(path: Path, *, trust: bool = False) -> list[Path]:
@@ -209,8 +207,7 @@ def summarise_curves(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray]:
     rows = [group.rows[0] for group in folder.groups if len(group.rows)]
     axes = [folder.panel(row, folder.curves(row)).x for row in rows]
     bins = max(axes, key=len, default=np.zeros(1))
-    allowed = int(BUDGET / (POINT_BYTES * max(trials, 1)))
-    points = min(bins.size, MOST_POINTS, max(FEWEST_POINTS, allowed))
+    points = min(bins.size, MOST_POINTS)
     starts = np.arange(points) * bins.size // points
     sizes = np.diff(np.append(starts, bins.size))
     summary = np.full((trials, 3, points), np.nan, np.float32)
