@@ -24,7 +24,7 @@ from loading import module_at
 
 import expectant as ex
 from expectant import exact
-from expectant.checks.contracts import CHECKS, Contracts
+from expectant.checks.contracts import CONTRACTS, Call, Contracts
 from expectant.checks.dry_run import dry_run
 from expectant.core import verbs
 from expectant.core.errors import PartError
@@ -64,8 +64,10 @@ AGENTS = [
     ("ex.Lookahead(0.1, planing_steps=1)", "unknown parameter planing_steps=1, did you mean 'planning_steps'"),
     ("ex.Lookahead(0.1, discount=1.01)", "discount must be a number from 0 to 1, got 1.01"),
     ("ex.Lookahead(0.1, maintained=True)", "unknown parameter maintained=True; use model=\"cached_lookahead\""),
-    ("ex.Lookahead(lessons=9)", "unknown parameter lessons=9; use ex.agents.FreezeAfter(agent, steps)"),
-    ("ex.CachedPolicy.paper(0.1, 0.1, entropy=1.0)", "entropy=1.0; use AGENT.paper(interpretation=ex.Interpretation("),
+    ("ex.Lookahead(rollout=3)", "use backups=ex.backups.Rollout(3)"),
+    ("ex.Lookahead(bonus=0.1)", "use model=ex.models.ExplorationBonus(model, 0.1)"),
+    ("ex.Lookahead(lessons=9)", "unknown parameter lessons=9; use ex.agents.FreezeAfter(agent, 9)"),
+    ("ex.CachedPolicy.paper(0.1, 0.1, entropy=1.0)", "entropy=1.0; use .paper(..., interpretation=ex.Interpretation(entropy=1.0))"),
     ("ex.Interpretation(cache_first=1)", "cache_first must be True or False, got 1"),
     ("ex.QLearning(0.1, planning_steps=3)", "QLearning: unknown parameter planning_steps=3"),
     ("ex.extend.Config.from_dict({'kind': 'lookahed'})", "unknown 'lookahed', did you mean 'lookahead'"),
@@ -184,8 +186,6 @@ DOMAINS = [
     ("ex.Gym(7)", "environment must be an environment's id"),
     ("ex.Gym('CartPole-v1', numbered=True).states", "its observations are vectors"),
     ("ex.Gym(HallEnv(), size=3)", "options are for making an environment"),
-    ("ex.extend.register('corridor', ex.OneHot)", "the name 'corridor' is taken by Corridor"),
-    ("ex.extend.register('My Walk', ex.OneHot)", "name must be lower-case letters, digits and underscores"),
     ("ex.Domain.from_dict({'kind': 'no_such_module:X'}, trust=True)", "cannot import 'no_such_module:X'"),
     ("ex.Domain.from_dict({'kind': 'numpy:zeros'}, trust=True)", "must be a component class, got <built-in function zeros>"),
     ("ex.check(ex.Corridor)", "give a component, not its class: Corridor("),
@@ -253,7 +253,7 @@ CHECKS_OF_PARTS = [
     ("ex.check(ex.QLearning)", "check: give a component, not its class: QLearning("),
     ("ex.check(ex.OneHot(), ex.OneHot())", "check: domain must be a domain, or None, got OneHot()"),
     ("ex.check(ex.QLearning(), features=3)", "check: features must be features, or None, got 3"),
-    ("ex.check(ex.step_sizes.IDBD())", "check: component must be a domain, features, a model…got IDBD()"),
+    ("ex.check(ex.step_sizes.IDBD())", "check: IDBD: must be a domain, features, a model"),
     ("ex.check(ex.OneHot(), steps=0)", "check: steps must be a whole number, 1 or more, got 0"),
     ("ex.check(ex.QLearning(0.1), ex.Gym('FrozenLake-v1'))", "check: domain must run in compiled code"),
 ]
@@ -346,19 +346,19 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
     "done for alive": (STEP, "return -PRICE, False", "alive as 0.0 where the episode has ended, else 1.0, got False (alive, not done)"),
     "alive of a half": (STEP, "return -PRICE, 0.5", "else 1.0, got 0.5"),
     "a state beyond the last": (START, "queue.waiting[0] = queue.room", "observation of QueuePart must hold a state's number from 0 to 7, got 8"),
-    "a state's number that is no whole number": ("np.zeros(1, np.int64)", "np.zeros(1)", "use int64, got float64"),
+    "a state's number that is no whole number": ("np.zeros(1, np.int64)", "np.zeros(1)", "must hold the number of a state as int64, got 1 as float64"),
     "an observation that is a number": ("    return queue.waiting\n", "    return queue.waiting[0]\n", "must return an array of one axis"),
     "another array every time": ("    return queue.waiting\n", "    return queue.waiting + 0\n", "must return the same array every time"),
     "an index beyond an array": ("queue.waiting[0] += 1", "queue.waiting[action + 1] += 1", "step of QueuePart: IndexError: index"),
     "a name that is not defined": ("queue.waiting[0] -= 1", "queue.waiting[0] -= won", "step of QueuePart: NameError: name 'won' is not defined (…own_parts_…py, line "),
     "a field that does not exist": ("queue.room // 2", "queue.rooms // 2", "reset of QueuePart: AttributeError: 'QueuePart' object has no attribute 'rooms'"),
     "a field that is assigned to": (START, "queue.arrival = 0.5", "a field cannot be assigned to; keep what changes in an array"),
-    "a list in a field": ("QueuePart(np.zeros(1, np.int64)", "QueuePart([0]", "the field waiting must be an array, a number or a NamedTuple, got [0]: np.array(...) makes"),
-    "None in a field": ("self.room, self.arrival)", "self.room, None)", "the field arrival must be…got None: −1 or an array of length 0"),
-    "an array of objects": ("np.zeros(1, np.int64)", "np.array([None])", "the array waiting must hold numbers, got dtype object"),
-    "a number beyond 64 bits": ("self.room, self.arrival)", "10**30, self.arrival)", "the field room must fit into 64 bits"),
+    "a list in a field": ("QueuePart(np.zeros(1, np.int64)", "QueuePart([0]", "domain.waiting must be an array, a number or a NamedTuple, got [0]: np.array(...) makes"),
+    "None in a field": ("self.room, self.arrival)", "self.room, None)", "domain.arrival must be…got None: −1 or an array of length 0"),
+    "an array of objects": ("np.zeros(1, np.int64)", "np.array([None])", "domain.waiting must be an array of numbers, got dtype object"),
+    "a number beyond 64 bits": ("self.room, self.arrival)", "10**30, self.arrival)", "domain.room must fit into 64 bits"),
     "a part that is no NamedTuple": ("return QueuePart(np.zeros(1, np.int64), self.room, self.arrival)", "return 7", "build of the domain must return a NamedTuple of arrays and numbers, got 7"),
-    "a verb with an argument too few": ("def _(queue, action, rng):", "def _(queue, action):", "step of QueuePart takes (queue, action), and the verb is step(domain, action, rng)"),
+    "a verb with an argument too few": ("def _(queue, action, rng):", "def _(queue, action):", "step of QueuePart: TypeError: …: the verb is step(domain, action, rng) ("),
     "division by zero": (STEP, "return -PRICE / (1 - 1), 1.0", "step of QueuePart: ZeroDivisionError"),
     "wrong bounds of a draw": (START, "queue.waiting[0] = rng.integers(5, 2)", "reset of QueuePart: ValueError: low >= high (…own_parts_…py, line "),
     "a feature beyond the last": (FEATURE, "state.active[1] = features.last + 1", "encode of PairsPart must write features from 0 to 4, got 5"),
@@ -371,10 +371,9 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
     "weights that are too short": ("np.zeros((context.actions, context.width))", "np.zeros((context.actions, 2))", "of SarsaPart: IndexError: index…own_parts_…py, line "),
     "a preference that is no number": ("    return dot(state, agent.weights[action])\n", "    return agent.weights[action]\n", "preference of SarsaPart must return a number"),
     "a model without return": ("    return backed_up_value(model.inner", "    backed_up_value(model.inner", "backed_up_value of CautiousPart must return a number, got None"),
-    "a model that promises nan": ("- model.penalty", "- model.penalty * float('nan')", "backed_up_value of CautiousPart must return a finite number, got nan"),
+    "a model that promises nan": ("- model.penalty", "- model.penalty * float('nan')", "backed_up_value of CautiousPart must return a number, got nan"),
     "fit without return": ("    return fit(model.inner, transition)", "    fit(model.inner, transition)", "fit of CautiousPart must return the size of its errors, got None"),
     "a draw without a slot": (DRAW, "    copy(state, latest.state)\n", "draw of LatestPart must return a slot, a whole number from 0 on, or −1, got None"),
-    "a draw of a slot that does not exist": ("latest.facts[0]), latest.facts[1]", "latest.facts[3 * slot]), latest.facts[1]", "draw of LatestPart must return a slot that can be read, got 2: IndexError…, at …own_parts_…py, line "),
     "a drawn feature beyond the last": (DRAW, "    copy(state, latest.state)\n    state.active[0] = 99\n    return 0\n", "draw of LatestPart must write features from 0 to 4, got 99"),
     "a bad row in load": (DRAW, "    load(empty_table(TWO, 3), 3, state)\n    return 0\n", "draw of LatestPart: IndexError: index 3 is out of bounds…own_parts_…py, line "),
     "a stored action that does not exist": (STORED, "return 5, latest.facts[1], latest.facts[2]", "stored_transition of LatestPart must return an action, a whole number from 0 to 1, got 5"),
@@ -383,18 +382,17 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
     "a helper that draws from what is global": (STEP, "return -chance(), 1.0", "step of QueuePart draws from np.random, which no seed reaches"),
 }
 BESIDE = {  # what is needed beside the change
-    "a draw of a slot that does not exist": ("    copy(state, latest.state)\n    return 0\n", "    copy(state, latest.state)\n    return 2\n"),
     "a bad row in load": ("PRICE = 1.0", "from expectant.core.vectors import empty_table\nfrom expectant.core.verbs import load\nTWO = ex.extend.Shape(5, 2)\nPRICE = 1.0"),
 }
 COUNTS = [  # what a domain says of itself
     ("    actions = 2\n", "    actions = 0\n", "Queue: actions must be a whole number, 1 or more, got 0"),
-    ("    actions = 2\n", "", "Queue: needs `actions`, how many there are"),
+    ("    actions = 2\n", "", "Queue must define actions, see docs/own-parts.md"),
     ("property(lambda self: self.room)", "property(lambda self: self.room / 1)", "Queue: states must be a whole number, 1 or more, or None, got 8.0"),
 ]
 LATER = {  # found by the loop, long after any trial
     "a reward that is not finite": (ARRIVES, f"    if rng.random() < 0.02:\n        return np.nan, 1.0\n{ARRIVES}", "step of QueuePart must return a reward that is a finite number, got nan, in run 0, episode"),
     "alive of a half": (ARRIVES, f"    if rng.random() < 0.02:\n        return -1.0, 0.5\n{ARRIVES}", "else 1.0, got 0.5, in run"),
-    "an action out of range": (ACT, "return 9 if rng.random() < 0.02 else 1", "act of SarsaPart must return an action from 0 to 1, got 9, in run"),
+    "an action out of range": (ACT, "return 9 if rng.random() < 0.02 else 1", "act of SarsaPart must return an action, a whole number from 0 to 1, got 9, in run"),
     "a state out of range": (ARRIVES, f"    if rng.random() < 0.02:\n        queue.waiting[0] = 70\n{ARRIVES}", "observation of QueuePart must hold a state's number from 0 to 7, got 70, in run"),
     "a feature out of range": (f"    {FEATURE}", "    state.active[1] = features.last if observation[0] < 4 else 5000", "encode of PairsPart must write features from 0 to 4, got 5000, in run"),
 }
@@ -444,7 +442,7 @@ def test_a_mistake_in_a_part_is_one_sentence_with_its_place(name, tmp_path):
 @pytest.mark.parametrize(("right", "wrong", "words"), COUNTS)
 def test_what_a_domain_says_of_itself_is_checked(right, wrong, words, tmp_path):
     own = own_parts(tmp_path, (right, wrong))
-    with pytest.raises(PartError) as told:
+    with pytest.raises((ValueError, NotImplementedError)) as told:
         ex.run(own.Queue(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=1, progress=False)
     assert contains(sentence(told.value), words), told.value
 
@@ -523,14 +521,14 @@ def test_a_check_names_what_is_wrong_with_a_part(kind, tmp_path):
 
 # fmt: off
 DOMAIN_CHECKED = [  # by ex.check
-    (STEP, "return 1.0", "step must return (reward, alive), got 1.0"),
-    (STEP, "return np.nan, 1.0", "step must return a…reward…got nan"),
-    (STEP, "return -PRICE, 0.5", "step must return alive as 0.0…got 0.5"),
-    (START, "queue.waiting[0] = 8", "observation must hold a state's number from 0 to 7, got 8"),
-    ("np.zeros(1, np.int64)", "np.zeros(1, np.int32)", "use int64, got int32"),
-    ("    return queue.waiting\n", "    return queue.waiting + 0\n", "observation must return the same array every time"),
-    ("QueuePart(np.zeros(1, np.int64)", "QueuePart(SEEN.view(np.int64)", "two parts share their observation: make new arrays in build"),
-    ("rng.random() < queue.arrival", "np.random.default_rng().random() < queue.arrival", "was another one with the same seed: draw from the rng"),
+    (STEP, "return 1.0", "step of QueuePart must return (reward, alive), got 1.0 (…own_parts_…py, line"),
+    (STEP, "return np.nan, 1.0", "must return a reward that is a finite number, got nan"),
+    (STEP, "return -PRICE, 0.5", "must return alive as 0.0…got 0.5"),
+    (START, "queue.waiting[0] = 8", "must hold a state's number from 0 to 7, got 8"),
+    ("np.zeros(1, np.int64)", "np.zeros(1, np.int32)", "as int64, got 1 as int32"),
+    ("    return queue.waiting\n", "    return queue.waiting + 0\n", "must return the same array every time"),
+    ("QueuePart(np.zeros(1, np.int64)", "QueuePart(SEEN.view(np.int64)", "two runs share the array domain.waiting: make new arrays in build"),
+    ("rng.random() < queue.arrival", "np.random.default_rng().random() < queue.arrival", "draws from np.random, which no seed reaches"),
     ("        return 0.0, 0.0", "        queue.waiting[0] = 0", "no episode ended within 10,000 random steps"),
     ("    states = property(lambda self: self.room)\n", "", "needs `states`, how many states it numbers, or `bounds`"),
     ("@observation.register(QueuePart)\n", "", "QueuePart does not implement the verb 'observation'"),
@@ -579,11 +577,8 @@ BORDERS: list[tuple[Any, Any, tuple[Any, ...], bool]] = [
     (verbs.policy, None, (np.array([1.5, -0.5]),), False),
     (verbs.preference, math.nan, (np.zeros(1),), False),
     (verbs.preference, math.inf, (np.zeros(1),), True),
-    (verbs.backed_up_value, math.inf, (np.zeros(1),), False),
-    (verbs.backed_up_value, math.inf, (np.array([math.nan]),), True),
-    (verbs.add_expected, None, (None, 0, np.zeros(2), 1.0), True),
-    (verbs.add_expected, None, (None, 0, np.array([math.inf]), 1.0), False),
-    (verbs.add_expected, 1.0, (None, 0, np.zeros(2), 1.0), False),
+    (verbs.backed_up_value, math.nan, (np.zeros(1),), False),
+    (verbs.backed_up_value, math.nan, (np.array([math.nan]),), True),
     (verbs.learn, math.nan, (), True),
     (verbs.learn, None, (), False),
 ]
@@ -591,7 +586,7 @@ BORDERS: list[tuple[Any, Any, tuple[Any, ...], bool]] = [
 
 @pytest.mark.parametrize(("verb", "result", "args", "right"), BORDERS)
 def test_promises_hold_up_to_their_borders(verb, result, args, right):
-    assert (CHECKS[verb](Contracts(RUN), None, args, result) is None) == right
+    assert (CONTRACTS[verb].check(Call(Contracts(RUN), RUN.agent, args, result)) is None) == right
 
 
 @pytest.mark.parametrize(
@@ -599,7 +594,7 @@ def test_promises_hold_up_to_their_borders(verb, result, args, right):
 )
 def test_vectors_stay_within_their_bounds(seen, right):
     contracts = Contracts(VECTORS, ((-1, 1), (2, 3)))
-    found = CHECKS[verbs.observation](contracts, None, (), np.array(seen))
+    found = CONTRACTS[verbs.observation].check(Call(contracts, None, (), np.array(seen)))
     assert (found is None) == right
 
 

@@ -35,6 +35,8 @@ def test_help_lists_the_parameters():
         (ex.step_sizes.Autostep, {"alpha": 0.1}, "'initial_step'?"),
         (ex.run, {"n_episodes": 5}, "run: unknown argument n_episodes=5, did you mean 'episodes'?"),
         (ex.run, {"max_episode_steps": 5}, "'step_limit'?"),
+        (ex.run, {"total_timesteps": 5}, "'steps'?"),
+        (ex.compare, {"n_jobs": 5}, "'threads'?"),
         (ex.compare, {"n_runs": 5}, "'runs'?"),
         (ex.evaluate, {"episode": 5}, "'episodes'?"),
     ],

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -101,7 +102,11 @@ def test_light_commands_import_no_heavy_libraries(statement, absent):
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
-def test_public_names_exist_and_are_all_that_is_listed():
+def test_completion_shows_exactly_the_public_names():
     assert dir(expectant) == sorted(set(expectant.__all__)) == sorted(expectant.__all__)
     for name in expectant.__all__:
-        assert hasattr(expectant, name)
+        public = getattr(expectant, name)
+        if isinstance(public, ModuleType):
+            assert dir(public) == sorted(public.__all__), name
+            assert all(hasattr(public, each) for each in public.__all__)
+    assert not [name for name in dir(expectant.Lookahead()) if name.startswith("_")]

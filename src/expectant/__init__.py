@@ -9,6 +9,8 @@ Everything of a kind is listed in ``ex.agents``, ``ex.domains``, ``ex.features``
 ``ex.extend``.
 """
 
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from expectant import (
@@ -57,75 +59,42 @@ if TYPE_CHECKING:  # the same as _LATER
     from expectant.report.watch import watch
 
 __all__ = [
-    "Agent",
-    "Backups",
-    "CachedPolicy",
-    "CachedValues",
-    "Corridor",
-    "Counterexample",
-    "Domain",
-    "DynaQ",
-    "EnvError",
-    "ExpectedSarsa",
-    "Features",
-    "FiniteMDP",
-    "Fourier",
-    "Gym",
-    "Interpretation",
-    "Learner",
-    "Lookahead",
-    "Model",
-    "MountainCar",
-    "OneHot",
-    "Option",
-    "PartError",
-    "QLearning",
-    "QPlanning",
-    "RVIQLearning",
-    "RandomBinary",
-    "Result",
-    "Sarsa",
-    "Sweep",
-    "Tiles",
-    "agents",
-    "analysis",
-    "backups",
-    "check",
-    "compare",
-    "diagnostics",
-    "domains",
-    "evaluate",
-    "exact",
-    "extend",
-    "features",
-    "models",
-    "options",
-    "parameter",
-    "plot",
-    "quick_check",
-    "rules",
-    "run",
-    "step_sizes",
-    "watch",
-]
+    "Agent", "Backups", "CachedPolicy", "CachedValues", "Corridor", "Counterexample", "Domain",
+    "DynaQ", "EnvError", "ExpectedSarsa", "Features", "FiniteMDP", "Fourier", "Gym",
+    "Interpretation", "Learner", "Lookahead", "Model", "MountainCar", "OneHot", "Option",
+    "PartError", "QLearning", "QPlanning", "RVIQLearning", "RandomBinary", "Result", "Sarsa",
+    "Sweep", "Tiles", "agents", "analysis", "backups", "check", "compare", "diagnostics", "domains",
+    "evaluate", "exact", "extend", "features", "models", "options", "parameter", "plot",
+    "quick_check", "rules", "run", "step_sizes", "watch",
+]  # fmt: skip
 
 __version__ = VERSION
 
-# imported when first used, because they need heavy libraries
-_LATER = {
+_LATER = {  # imported when first used, because they need heavy libraries
     "Sweep": "expectant.experiments.sweep",
     "quick_check": "expectant.experiments.quick_check",
     "watch": "expectant.report.watch",
 }
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+def _list_public_names(module: ModuleType) -> None:
+    """Let completion show the public names of a module only."""
+    vars(module)["__dir__"] = lambda: sorted(module.__all__)
 
+
+for _module in (
+    agents, analysis, backups, domains, exact, features, models, options, rules, step_sizes,
+):  # fmt: skip
+    _list_public_names(_module)
+
+
+def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
+        return getattr(import_module(_LATER[name]), name)
     if name == "diagnostics":
-        return importlib.import_module("expectant.diagnostics")
+        module = import_module("expectant.diagnostics")
+        _list_public_names(module)
+        return module
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

@@ -25,18 +25,11 @@ from expectant.core.verbs import *
 from expectant.step_sizes import *
 
 __all__: list[str] = ["register_metric", "register_probe", "rules"]  # noqa: F405
-__all__ += action_selection.__all__
-__all__ += centering.__all__
-__all__ += config.__all__
-__all__ += errors.__all__
-__all__ += interfaces.__all__
-__all__ += planner.__all__
-__all__ += planning_agent.__all__
-__all__ += planning_updates.__all__
-__all__ += step_sizes.__all__
-__all__ += updates.__all__
-__all__ += vectors.__all__
-__all__ += verbs.__all__
+for module in (
+    action_selection, centering, config, errors, interfaces, planner, planning_agent,
+    planning_updates, step_sizes, updates, vectors, verbs,
+):  # fmt: skip
+    __all__ += module.__all__
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,10 @@ def misdescribed(**changes):
     ("changes", "message"),
     [
         ({"cells": 5, "slip": 0.5}, "in .* of .* steps, where its mdp.. has a probability of 0.5"),
-        ({"cells": 5, "goal_reward": 19.0}, "led to the end with reward 20, which its mdp.. rules"),
+        (
+            {"cells": 5, "goal_reward": 19.0},
+            "led to the end with reward 20 in .*, where its mdp.. has a probability of 0",
+        ),
         ({"cells": 6}, "states is 5, but its mdp.. has 6"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from expectant.agents.planning_updates import UPDATES
 from expectant.backups import Rollout
-from expectant.core.config import Config, parameter, suggest_parameter
+from expectant.core.config import Config, parameter, unknown_parameter
 from expectant.core.interfaces import Agent, Backups
 from expectant.core.rules import Rule, at_least, either, flag, one_of, whole
 from expectant.step_sizes import Fixed, StepSize
@@ -117,8 +117,7 @@ def build_paper_agent(
     known = [*fields, "step_unit", *(["replay_capacity"] if plans else [])]
     for name, value in values.items():
         if name not in known:
-            suggestion = suggest_parameter(name, known)
-            raise ValueError(f"{owner}: unknown parameter {name}={value!r}{suggestion}")
+            raise unknown_parameter(owner, name, value, known)
     choice = values.pop("interpretation", Interpretation())
     named = NAMED_PARAMETERS.get(choice, {}) if isinstance(choice, str) else {}
     values = {key: value for key, value in named.items() if key in known} | values

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.core.config import parameter, suggest_parameter
+from expectant.core.config import parameter, unknown_parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
@@ -87,10 +87,7 @@ class AgentWrapper(Agent, abstract=True):
         known = own + _parameter_names(agent)
         inner = {name: changes.pop(name) for name in set(changes) - set(own)}
         for name in set(inner) - set(known):
-            suggestion = suggest_parameter(name, known)
-            raise ValueError(
-                f"{type(self).__name__}: unknown parameter {name}={inner[name]!r}{suggestion}"
-            )
+            raise unknown_parameter(type(self).__name__, name, inner[name], known)
         return super().replace(agent=agent.replace(**inner) if inner else agent, **changes)
 
     def build(self, context: BuildContext) -> object:

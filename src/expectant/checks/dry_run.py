@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dis
-import inspect
 import itertools
 import random
 import time
@@ -21,26 +20,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from expectant.checks.contracts import Contracts, OutOfTime, source_location
+from expectant.core import tree
 from expectant.core.config import is_all_builtin
-from expectant.core.dispatch import VERBS, Interceptor, intercept_calls
+from expectant.core.dispatch import VERBS, intercept_calls
 from expectant.core.errors import PartError, is_builtin
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole
-from expectant.core.verbs import Verb, act, inner_agent, preference
+from expectant.core.verbs import inner_agent, preference
+from expectant.engine import loop
 from expectant.engine.driver import advance, new_control, request_action
-from expectant.engine.loop import (
-    FIRST,
-    GOES_ON,
-    OVERFLOW,
-    TERMINATED,
-    TRUNCATED,
-    Budget,
-    Run,
-    respond,
-    simulate,
-)
-from expectant.jit.code_hash import part_types
+from expectant.engine.loop import Budget, Run, simulate
+from expectant.jit.code_hash import is_own, part_types, walk
 
 if TYPE_CHECKING:
     from expectant.engine.probe import Subject
@@ -51,7 +42,12 @@ SECONDS = 0.25
 EPISODE = 12  # steps of an invented episode
 
 _SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
-_ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
+_ALLOWED = (np.ndarray, bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
+_ADVICE = {
+    list: "np.array(...) makes an array of it",
+    type(None): "−1 or an array of length 0 can stand for nothing",
+    str: "a number can stand for a name",
+}
 
 
 def dry_run(setup: Setup, run: Run, streams: Streams) -> None:
@@ -61,25 +57,18 @@ def dry_run(setup: Setup, run: Run, streams: Streams) -> None:
         return
     check_parts(run)
     run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
-    contracts = Contracts(run, setup.domain.bounds, time.perf_counter() + SECONDS)
-    agents = type(run.agent), type(inner_agent(run.agent))
-    prefers = all(agent in preference.implementations for agent in agents)
-
-    def watch(
-        verb: Verb[object], implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
-    ) -> Any:
-        result = contracts(verb, implementation, part, args)
-        if verb is act and prefers and type(part) is agents[0]:  # as probes and evaluations do
-            for action in range(run.ranges.actions):
-                preference(part, args[0], action)
-        return result
-
-    with _check_calls(watch):
+    contracts = Contracts(run, setup.domain.bounds)
+    with _check_calls(contracts):
         if hasattr(run.domain, "received"):
             _run_invented_episodes(run, streams, setup.domain.bounds)
         else:
             limit = min(setup.budget().step_limit, STEPS)
             advance(simulate, run, Budget(STEPS, STEPS, limit), streams, new_control())
+    agents = type(run.agent), type(inner_agent(run.agent))
+    if all(agent in preference.implementations for agent in agents):
+        with _check_calls(contracts):  # as probes and evaluations call it
+            for action in range(run.ranges.actions):
+                preference(run.agent, run.state, action)
 
 
 def dry_run_probe(subject: Subject, probe: Callable[[Subject], object]) -> None:
@@ -87,36 +76,29 @@ def dry_run_probe(subject: Subject, probe: Callable[[Subject], object]) -> None:
     if all(map(is_builtin, part_types(subject))):
         return
     subject = copy.deepcopy(subject)
-    with _check_calls(Contracts(subject, until=time.perf_counter() + SECONDS)):
+    with _check_calls(Contracts(subject)):
         probe(subject)
 
 
 @contextmanager
-def _check_calls(check: Interceptor) -> Iterator[None]:
-    """Check every call of a verb; other errors are left to the run itself."""
-    with intercept_calls(check), warnings.catch_warnings(), np.errstate(all="ignore"):
+def _check_calls(contracts: Contracts) -> Iterator[None]:
+    """Check every call of a verb for some time; other errors are left to the run itself."""
+    contracts.until = time.perf_counter() + SECONDS
+    with intercept_calls(contracts), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             yield
-        except (OutOfTime, ArithmeticError):
+        except PartError:
+            raise
+        except (OutOfTime, ArithmeticError, ValueError):
             pass
-        except ValueError as error:
-            if isinstance(error, PartError):
-                raise
 
 
 def check_counts(domain: Domain) -> None:
     """Check the numbers of actions and states of a user's domain."""
-    if is_builtin(type(domain)):
-        return
-    name = type(domain).__name__
-    try:
-        whole(1).check(name, "actions", domain.actions)
-        or_none(whole(1)).check(name, "states", domain.states)
-    except NotImplementedError:
-        raise PartError(f"{name}: needs `actions`, how many there are") from None
-    except ValueError as error:
-        raise PartError(str(error)) from None
+    if not is_builtin(type(domain)):
+        whole(1).check(type(domain).__name__, "actions", domain.actions)
+        or_none(whole(1)).check(type(domain).__name__, "states", domain.states)
 
 
 def check_parts(run: Run) -> None:
@@ -127,111 +109,58 @@ def check_parts(run: Run) -> None:
             raise PartError(
                 f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}"
             )
-        _check_fields(part)
+        for path, leaf in tree.leaves(part, name):
+            _check_leaf(path, leaf)
     for part_type in set(part_types(run)):
-        _check_verbs(part_type)
-
-
-def _check_fields(part: Any) -> None:
-    """Check that compiled code can work on every field."""
-    owner = type(part).__name__
-    for name, item in zip(part._fields, part, strict=True):
-        if isinstance(item, tuple) and hasattr(item, "_fields"):
-            _check_fields(item)
-        elif isinstance(item, np.ndarray):
-            if item.dtype.kind not in "biuf":
+        for verb in VERBS:
+            implementation = verb.implementations.get(part_type)
+            if implementation is not None and (source := _find_global_rng(implementation)):
                 raise PartError(
-                    f"{owner}: the array {name} must hold numbers, got dtype {item.dtype}"
+                    f"{verb.__name__} of {part_type.__name__} draws from {source}, which no seed "
+                    "reaches: draw from the rng that is passed in "
+                    f"({source_location(implementation)})"
                 )
-        elif not (isinstance(item, _ALLOWED) or _is_plain_tuple(item)):
-            raise PartError(
-                f"{owner}: the field {name} must be an array, a number or a NamedTuple, got "
-                f"{item!r}{_advice(item)}"
-            )
-        elif isinstance(item, int) and not -(2**63) <= item < 2**63:
-            raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}")
 
 
-def _is_plain_tuple(item: Any) -> bool:
-    return type(item) is tuple and all(isinstance(entry, (*_ALLOWED, np.ndarray)) for entry in item)
+def _check_leaf(path: str, leaf: Any) -> None:
+    """Check that compiled code can work on a field."""
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind not in "biuf":
+        raise PartError(f"{path} must be an array of numbers, got dtype {leaf.dtype}")
+    if isinstance(leaf, int) and not -(2**63) <= leaf < 2**63:
+        raise PartError(f"{path} must fit into 64 bits, got {leaf!r}")
+    if not isinstance(leaf, _ALLOWED):
+        advice = f": {_ADVICE[type(leaf)]}" if type(leaf) in _ADVICE else ""
+        raise PartError(f"{path} must be an array, a number or a NamedTuple, got {leaf!r}{advice}")
 
 
-def _advice(item: Any) -> str:
-    if isinstance(item, list):
-        return ": np.array(...) makes an array of it"
-    if item is None:
-        return ": −1 or an array of length 0 can stand for nothing"
-    if isinstance(item, str):
-        return ": a number can stand for a name"
-    return ""
-
-
-def _check_verbs(part_type: type) -> None:
-    """Check the signatures of a part's verbs, and that they draw from the rng alone."""
-    for verb in VERBS:
-        implementation = verb.implementations.get(part_type)
-        if implementation is None or is_builtin(implementation):
+def _find_global_rng(implementation: Callable[..., Any]) -> str:
+    """Return the name of a global source of random numbers that a user's verb uses, or ""."""
+    for text in walk([implementation], lambda thing: not is_own(thing)):
+        if not isinstance(text.thing, types.FunctionType) or not is_own(text.thing):
             continue
-        name, where = f"{verb.__name__} of {part_type.__name__}", source_location(implementation)
-        expected, signature = inspect.signature(verb), inspect.signature(implementation)
-        try:
-            signature.bind(*expected.parameters)
-        except TypeError:
-            raise PartError(
-                f"{name} takes {signature}, and the verb is {verb.__name__}{expected} ({where})"
-            ) from None
-        if source := _global_rng_in(implementation):
-            raise PartError(
-                f"{name} draws from {source}, which no seed reaches: draw from the rng that is "
-                f"passed in ({where})"
-            )
-
-
-def _global_rng_in(verb: Callable[..., Any]) -> str:
-    """Return the name of a global source of random numbers that a verb uses, or ""."""
-    waiting: list[Any] = [verb]
-    seen = set[Any]()
-    while waiting:
-        function = waiting.pop()
-        if not isinstance(function, types.FunctionType) or function in seen or is_builtin(function):
-            continue
-        seen.add(function)
-        code = [(step.opname, step.argval) for step in dis.get_instructions(function)]
+        code = [(step.opname, step.argval) for step in dis.get_instructions(text.thing)]
         for (operation, name), (_, attribute) in itertools.pairwise(code):
-            value = function.__globals__.get(name) if operation == "LOAD_GLOBAL" else None
+            value = text.thing.__globals__.get(name) if operation == "LOAD_GLOBAL" else None
             if value is np and attribute == "random":
                 return f"{name}.random"
-            is_global = value is random or value is np.random
-            if is_global or isinstance(getattr(value, "__self__", value), _SOURCES):
-                return name
-            waiting.append(getattr(value, "py_func", value))
+            is_module = value is random or value is np.random
+            if is_module or isinstance(getattr(value, "__self__", value), _SOURCES):
+                return str(name)
     return ""
 
 
 def _run_invented_episodes(run: Run, streams: Streams, bounds: Any) -> None:
     """Let an agent respond to invented observations and rewards."""
-    action, situation = -1, FIRST
-    for taken in range(STEPS):
-        if situation in (TERMINATED, TRUNCATED):
-            situation = FIRST
-        elif taken > 0:
-            ends = taken % EPISODE == EPISODE - 1
-            situation = (TERMINATED, TRUNCATED)[taken // EPISODE % 2] if ends else GOES_ON
-        run.domain.received[...] = _invent_observation(run, streams.world, bounds)
-        reward = float(streams.world.normal())
-        run, action = request_action(respond, run, action, reward, situation, streams)
-        if action == OVERFLOW:
-            return
-
-
-def _invent_observation(run: Run, rng: np.random.Generator, bounds: Any) -> Any:
-    """Return a random state, or a random point within the bounds."""
-    if run.ranges.states > 0:
-        return rng.integers(run.ranges.states)
-    point = rng.normal(size=run.domain.received.size)
-    for component, (low, high) in enumerate(bounds or ()):
-        if np.isfinite(low) and np.isfinite(high):
-            point[component] = low + (high - low) * rng.random()
+    rng, received, action = streams.world, run.domain.received, -1
+    for number in range(STEPS):
+        episode, taken = divmod(number, EPISODE)
+        situation = loop.FIRST if taken == 0 else loop.GOES_ON
+        if taken == EPISODE - 1:
+            situation = (loop.TERMINATED, loop.TRUNCATED)[episode % 2]
+        if run.ranges.states > 0:
+            received[0] = rng.integers(run.ranges.states)
         else:
-            point[component] = np.clip(point[component], low, high)
-    return point
+            received[:] = np.clip(rng.normal(size=received.size), *np.transpose(bounds))
+        run, action = request_action(loop.respond, run, action, rng.normal(), situation, streams)
+        if action == loop.OVERFLOW:
+            return

@@ -20,14 +20,10 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from expectant.core.errors import is_builtin
-from expectant.core.parameter_docs import MEANINGS, SYNONYMS, USE_INSTEAD
+from expectant.core.parameter_docs import MEANINGS, MOVED, SYNONYMS
 from expectant.core.rules import Rule
 
-__all__ = [
-    "Config",
-    "parameter",
-    "register",
-]
+__all__ = ["Config", "parameter"]
 
 KINDS: dict[str, type[Config]] = {}  # config classes by their names in data
 PARAMETERS_HEADING = "\n\nParameters\n"  # begins the generated end of a docstring
@@ -69,10 +65,17 @@ def list_parameters(cls: type) -> list[dict[str, Any]]:
     ]
 
 
+def unknown_parameter(owner: str, name: str, value: object, known: list[str]) -> ValueError:
+    """Return the error for a parameter that does not exist: what is meant, or where it is now."""
+    text = f"{owner}: unknown parameter {name}={value!r}"
+    needed, replacement = MOVED.get(name, ("", ""))
+    if needed in known:
+        return ValueError(f"{text}; use {replacement.format(name=name, value=value)}")
+    return ValueError(text + suggest_parameter(name, known))
+
+
 def suggest_parameter(name: str, known: list[str]) -> str:
-    """Suggest known parameters for an unknown one, or the object that takes it."""
-    if name in USE_INSTEAD and "epsilon" in known:
-        return f"; use {USE_INSTEAD[name]}"
+    """Suggest known parameters for an unknown one: synonyms in other libraries, or near misses."""
     meant = [repr(synonym) for synonym in SYNONYMS.get(name.lower(), ()) if synonym in known]
     return f", did you mean {' or '.join(meant)}?" if meant else suggest_name(name, known)
 
@@ -233,8 +236,7 @@ def _check_arguments(
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name, value in kwargs.items():
             if name not in known and not takes_any:
-                suggestion = suggest_parameter(name, known)
-                raise ValueError(f"{owner}: unknown parameter {name}={value!r}{suggestion}")
+                raise unknown_parameter(owner, name, value, known)
         missing = [name for name in required[len(args) :] if name not in kwargs]
         if missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
@@ -253,34 +255,12 @@ def snake_case(name: str) -> str:
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", name)).lower()
 
 
-def register(name: str, cls: type[Config]) -> None:
-    """Register a config class under a name for config files and ``expectant list``.
-
-    Without it, a class is registered under its name in snake case.
-    """
-    if not (isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
-        raise ValueError(
-            f"register: name must be lower-case letters, digits and underscores, got {name!r}"
-        )
-    if not (isinstance(cls, type) and issubclass(cls, Config)):
-        raise ValueError(f"register: {name!r} must be a class derived from Config, got {cls!r}")
-    taken = KINDS.get(name)
-    if taken is not None and taken is not cls and is_builtin(taken):
-        raise ValueError(f"register: the name {name!r} is taken by {taken.__name__}")
-    KINDS[name] = cls
-    cls.kind = name
-
-
 def qualified_kind(cls: type[Config]) -> str:
-    """Return the name of a class in data: "module:Class" for an importable class of a user's.
-
-    A name that was chosen by :func:`register` is kept.
-    """
-    module, is_chosen = cls.__module__, cls.kind != snake_case(cls.__name__)
-    is_local = module.startswith(("expectant.", "expectant_main", "__main__"))
-    if is_chosen or is_local or "<" in cls.__qualname__:
+    """Return the name of a class in data: "module:Class" for an importable class of a user's."""
+    is_local = cls.__module__.startswith(("expectant.", "expectant_main", "__main__"))
+    if is_local or "<" in cls.__qualname__:
         return cls.kind
-    return f"{module}:{cls.__qualname__}"
+    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def find_kind(name: object, *, trust: bool = False) -> type[Config]:

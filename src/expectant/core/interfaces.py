@@ -2,7 +2,7 @@
 
 A component is a config, derived from one of these classes, and a part, a ``NamedTuple`` that
 ``build`` returns and whose verbs (:mod:`expectant.core.verbs`) compiled code calls. A base class
-declares the methods that a component must define first, then the optional ones with their defaults.
+declares the methods that a component must define first; those with a default are optional.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from expectant.core.config import Config, is_all_builtin, parameter
+from expectant.core.errors import is_builtin
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, between, either, number, one_of, whole
 
@@ -24,25 +25,10 @@ if TYPE_CHECKING:
     from expectant.domains.finite import FiniteMDP
 
 __all__ = [
-    "Agent",
-    "Backups",
-    "BuildContext",
-    "Buildable",
-    "Domain",
-    "Drawing",
-    "Exit",
-    "ExternalEnv",
-    "Features",
-    "Model",
-    "Option",
-    "ReferenceValues",
-    "Shape",
-    "Values",
-    "build_checked_agent",
-    "constant_weights",
-    "model_fits_parameter",
-    "smallest_int_type",
-]
+    "Agent", "Backups", "BuildContext", "Buildable", "Domain", "Drawing", "Exit", "ExternalEnv",
+    "Features", "Model", "Option", "ReferenceValues", "Shape", "Values", "build_checked_agent",
+    "constant_weights", "model_fits_parameter", "smallest_int_type",
+]  # fmt: skip
 
 
 class Shape(NamedTuple):
@@ -196,8 +182,6 @@ class Domain(Buildable, abstract=True):
         """Build the part that compiled code steps through, for one run."""
         raise self.missing_method("build")
 
-    # optional
-
     @property
     def step_limit(self) -> int | None:
         """Steps after which an episode is truncated; None: as passed to ``run``."""
@@ -313,7 +297,15 @@ def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.n
 # -------------------------------------------------------------------- models, backups, values
 
 
-class Model(Buildable, abstract=True):
+class AgentComponent(Buildable, abstract=True):
+    """A component of an agent, or an agent."""
+
+    def build(self, context: BuildContext) -> object:
+        """Build the part that compiled code works on, for one run."""
+        raise self.missing_method("build")
+
+
+class Model(AgentComponent, abstract=True):
     """A model of the environment; its part implements ``fit`` and ``backed_up_value``.
 
     Class attributes state its abilities; agents refuse a model that lacks one they need.
@@ -327,12 +319,6 @@ class Model(Buildable, abstract=True):
         False  # fits all data at once: replayed transitions are not fitted
     )
 
-    def build(self, context: BuildContext) -> object:
-        """Build the part that compiled code plans with, for one run."""
-        raise self.missing_method("build")
-
-    # optional
-
     @property
     def learns(self) -> bool:
         """True if it is learned from transitions, False for exact models."""
@@ -343,7 +329,7 @@ class Model(Buildable, abstract=True):
         return part
 
 
-class Backups(Buildable, abstract=True):
+class Backups(AgentComponent, abstract=True):
     """A backup distribution: the states to plan from. Its part implements ``remember``, ``draw``.
 
     Class attributes state its abilities; agents refuse a distribution that lacks one they need.
@@ -354,12 +340,6 @@ class Backups(Buildable, abstract=True):
     knows_state_index: ClassVar[bool] = True  # drawn states carry state indices, for exact models
     draws_features: ClassVar[bool] = False  # draws single features, which needs a linear model
     traces_back: ClassVar[bool] = False  # calls the model's verb predecessor
-
-    def build(self, context: BuildContext) -> object:
-        """Build the part that compiled code draws from, for one run."""
-        raise self.missing_method("build")
-
-    # optional
 
     def build_with(self, context: BuildContext, model: object) -> object:
         """Build the part, given the part of the model that is planned with."""
@@ -389,7 +369,7 @@ def model_fits_parameter() -> Any:
     )
 
 
-class Values(Buildable, abstract=True):
+class Values(AgentComponent, abstract=True):
     """State values v̂ that are not linear in the features, to use in the place of weights (D,).
 
     The part implements ``state_value``, v̂(s), ``correct``, a step along its gradient, and
@@ -397,22 +377,12 @@ class Values(Buildable, abstract=True):
     terminal state, must be 0.
     """
 
-    def build(self, context: BuildContext) -> object:
-        """Build the part that compiled code values states with, for one run."""
-        raise self.missing_method("build")
-
 
 # --------------------------------------------------------------------------- options, agents
 
 
-class Option(Buildable, abstract=True):
+class Option(AgentComponent, abstract=True):
     """An option; its part implements ``policy``, π_o(a | s), and ``stop``, β_o(s)."""
-
-    def build(self, context: BuildContext) -> object:
-        """Build the part that compiled code follows, for one run."""
-        raise self.missing_method("build")
-
-    # optional
 
     @property
     def learns(self) -> bool:
@@ -425,7 +395,7 @@ class Option(Buildable, abstract=True):
         return None
 
 
-class Agent(Buildable, abstract=True):
+class Agent(AgentComponent, abstract=True):
     """An agent; its part implements ``act``, ``learn`` and ``preference``.
 
     ``build`` usually takes initial weights from ``state_weights`` or ``action_weights``, so that
@@ -455,10 +425,6 @@ class Agent(Buildable, abstract=True):
         meaning="η, step size of the average reward relative to the values' (0: off)",
     )
 
-    def build(self, context: BuildContext) -> object:
-        """Build the part that compiled code runs, for one run."""
-        raise self.missing_method("build")
-
     def state_weights(self, context: BuildContext) -> np.ndarray:
         """Return weights (D,) that give every state its initial value."""
         owner = f"{type(self).__name__}: initial_value"
@@ -467,8 +433,6 @@ class Agent(Buildable, abstract=True):
     def action_weights(self, context: BuildContext) -> np.ndarray:
         """Return weights (A, D) that give every action its initial value."""
         return np.repeat(self.state_weights(context)[None], context.actions, axis=0)
-
-    # optional
 
     def build_agent(self, context: BuildContext) -> object:
         """Build the part of a run: the agent's own, or one around it that executes options."""
@@ -482,26 +446,39 @@ class Agent(Buildable, abstract=True):
 
 
 def build_checked_agent(agent: Agent, context: BuildContext) -> object:
-    """Build an agent; refuse a parameter that a user's agent inherits but never reads."""
-    if is_all_builtin(agent):
-        return agent.build_agent(context)
-    cls: Any = type(agent)
-    names_read: set[str] = set()
-
-    def record(self: object, name: str) -> Any:
-        names_read.add(name)
-        return object.__getattribute__(self, name)
-
-    recorder = type(cls)(cls.__name__, (cls,), {"__getattribute__": record}, abstract=True)
-    twin = object.__new__(recorder)
-    twin.__dict__.update(vars(agent))
-    part = twin.build_agent(context)
-    for field in dataclasses.fields(cls):
-        value = getattr(agent, field.name)
-        inherited = field.name not in vars(cls).get("__annotations__", {})
-        if inherited and field.name not in names_read and value != field.default:
-            raise ValueError(
-                f"{cls.__name__}: {field.name}={value!r} has no effect, because "
-                f"{cls.__name__} inherits the parameter and never reads it"
-            )
+    """Build an agent; refuse parameters that users' classes in it inherit but never read."""
+    names_read: list[tuple[Config, set[str]]] = []
+    part = _record_reads(agent, names_read).build_agent(context)
+    for config, names in names_read:
+        cls: Any = type(config)
+        for field in dataclasses.fields(cls):
+            value = getattr(config, field.name)
+            inherited = field.name not in vars(cls).get("__annotations__", {})
+            if inherited and field.name not in names and value != field.default:
+                raise ValueError(
+                    f"{cls.__name__}: {field.name}={value!r} has no effect, because "
+                    f"{cls.__name__} inherits the parameter and never reads it"
+                )
     return part
+
+
+def _record_reads(value: Any, names_read: list[tuple[Config, set[str]]]) -> Any:
+    """Copy a config so that attributes read from users' configs in it are recorded."""
+    if isinstance(value, tuple):
+        return tuple(_record_reads(item, names_read) for item in value)
+    if not isinstance(value, Config) or is_all_builtin(value):
+        return value
+    cls: Any = type(value)
+    if not is_builtin(cls):
+        names: set[str] = set()
+
+        def record(self: object, name: str) -> Any:
+            names.add(name)
+            return object.__getattribute__(self, name)
+
+        names_read.append((value, names))
+        cls = type(cls)(cls.__name__, (cls,), {"__getattribute__": record}, abstract=True)
+    twin = object.__new__(cls)
+    items = {name: _record_reads(item, names_read) for name, item in vars(value).items()}
+    object.__getattribute__(twin, "__dict__").update(items)
+    return twin

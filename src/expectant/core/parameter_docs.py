@@ -114,6 +114,7 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "max_episode_steps": ("step_limit",),
     "memory_size": ("replay_capacity", "capacity", "backups"),
     "n": ("planning_steps", "size"),
+    "n_jobs": ("threads",),
     "n_planning": ("planning_steps",),
     "n_planning_steps": ("planning_steps",),
     "n_tilings": ("tilings",),
@@ -121,28 +122,25 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "planning": ("planning_steps",),
     "q_init": ("initial_value",),
     "step_size": STEPS,
+    "total_timesteps": ("steps",),
 }
 
-INTERPRETATION = "AGENT.paper(interpretation=ex.Interpretation(...))"
-USE_INSTEAD = {  # parameters that agents do not take, with the objects that do
-    "bonus": "model=ex.models.ExplorationBonus(model, kappa)",
-    "correction_step": "planning_update=ex.agents.Gradient(correction_step)",
-    "maintained": 'model="cached_lookahead"',
-    "replay_capacity": "backups=ex.backups.Replay(capacity)",
-    "replayed_fits": "backups=ex.backups.Replay(model_fits=...)",
-    "rollout": "backups=ex.backups.Rollout(length)",
-    "step_unit": 'ex.step_sizes.Fixed(step, per="feature")',
-    "bounded_step": "ex.step_sizes.Fixed(step, bounded=False)",
-    "direct": "ex.agents.PlanningOnly(agent)",
-    "lessons": "ex.agents.FreezeAfter(agent, steps)",
-    "cache_first": INTERPRETATION,
-    "cached_actions": INTERPRETATION,
-    "doubled_gradients": INTERPRETATION,
-    "entropy": INTERPRETATION,
-    "old_target": INTERPRETATION,
-    "printed_delta": INTERPRETATION,
-    "relabelled_rewards": INTERPRETATION,
-    "stored_action": INTERPRETATION,
-    "stored_termination": INTERPRETATION,
-    "ties": INTERPRETATION,
-}
+MOVED = {  # former parameters: one that a component must have for the hint, and where it is now
+    "bonus": ("model", "model=ex.models.ExplorationBonus(model, {value!r})"),
+    "bounded_step": ("epsilon", "ex.step_sizes.Fixed(step, bounded={value!r})"),
+    "correction_step": ("planning_update", "planning_update=ex.agents.Gradient({value!r})"),
+    "direct": ("planning_steps", "ex.agents.PlanningOnly(agent)"),
+    "lessons": ("planning_steps", "ex.agents.FreezeAfter(agent, {value!r})"),
+    "maintained": ("model", 'model="cached_lookahead"'),
+    "replay_capacity": ("backups", "backups=ex.backups.Replay({value!r})"),
+    "replayed_fits": ("backups", "backups=ex.backups.Replay(model_fits={value!r})"),
+    "rollout": ("backups", "backups=ex.backups.Rollout({value!r})"),
+    "step_unit": ("epsilon", "ex.step_sizes.Fixed(step, per={value!r})"),
+    **dict.fromkeys(
+        (
+            "cache_first", "cached_actions", "doubled_gradients", "entropy", "old_target",
+            "printed_delta", "relabelled_rewards", "stored_action", "stored_termination", "ties",
+        ),
+        ("interpretation", ".paper(..., interpretation=ex.Interpretation({name}={value!r}))"),
+    ),
+}  # fmt: skip

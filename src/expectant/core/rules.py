@@ -12,6 +12,11 @@ import numpy as np
 
 from expectant.core.memory import TooLargeError
 
+__all__ = [
+    "Rule", "at_least", "between", "either", "flag", "instance_of", "list_of", "named_or", "number",
+    "one_of", "or_none", "whole",
+]  # fmt: skip
+
 LARGEST = 2**63 - 1  # integer in compiled code
 
 Plain_co = TypeVar("Plain_co", covariant=True)  # type of a checked value

@@ -28,40 +28,13 @@ from expectant.core.verbs import (
 )
 
 __all__ = [
-    "accumulate",
-    "add_columns",
-    "add_process_noise",
-    "bound_trace",
-    "bound_traces",
-    "clear_trace",
-    "correct",
-    "displacement",
-    "enter_trace",
-    "entropy_of",
-    "epsilon_greedy_value",
-    "estimation_variance",
-    "expected_sarsa",
-    "follow_gain",
-    "follow_trace",
-    "follow_traces",
-    "gradient_planning",
-    "gtd2_planning",
-    "leave_trace",
-    "levi_choice",
-    "levi_target",
-    "move",
-    "move_row",
-    "policy_gradient",
-    "q_learning",
-    "q_target",
-    "rvi_q_learning",
-    "sarsa",
-    "sarsa_lambda",
-    "shrink_covariance",
-    "softmax",
-    "td_target",
-    "true_online_sarsa",
-]
+    "accumulate", "add_columns", "add_process_noise", "bound_trace", "bound_traces", "clear_trace",
+    "correct", "displacement", "enter_trace", "entropy_of", "epsilon_greedy_value",
+    "estimation_variance", "expected_sarsa", "follow_gain", "follow_trace", "follow_traces",
+    "gradient_planning", "gtd2_planning", "leave_trace", "levi_choice", "levi_target", "move",
+    "move_row", "policy_gradient", "q_learning", "q_target", "rvi_q_learning", "sarsa",
+    "sarsa_lambda", "shrink_covariance", "softmax", "td_target", "true_online_sarsa",
+]  # fmt: skip
 
 
 @optional

@@ -31,19 +31,9 @@ from expectant.core.verbs import (
 )
 
 __all__ = [
-    "Binary",
-    "BinaryTable",
-    "Transition",
-    "Weighted",
-    "WeightedTable",
-    "add",
-    "dense",
-    "dot",
-    "empty_state",
-    "empty_table",
-    "max_action_value",
-    "state_value",
-]
+    "Binary", "BinaryTable", "Transition", "Weighted", "WeightedTable", "add", "dense", "dot",
+    "empty_state", "empty_table", "max_action_value", "state_value",
+]  # fmt: skip
 
 UNKNOWN_STATES = 2**31  # assumed if a domain does not number its states
 
