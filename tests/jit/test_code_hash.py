@@ -277,7 +277,7 @@ def _another(vector: Any) -> Any:
 
 @pytest.mark.parametrize(("module", "attribute", "value"), [
     (reductions, "_LANES", 4),
-    (reductions._dot_row, "_defn", _another),
+    (reductions, "_dot_row", _another),
     (reductions._Array, "element", _another),
     (rng, "NAMES", ("world",)),
     (overloads, "inlined_options", _another),

@@ -21,15 +21,16 @@ OPTIONS: Any = {"episodes": 30, "runs": 2, "compiled": False, "progress": False}
 
 
 class SpendthriftPart(NamedTuple):
-    """Acts at random, with ``wasted`` draws more at every decision and whenever it learns."""
+    """Acts at random, or goes right, and draws more than it needs when acting and learning."""
 
     acting: int
     learning: int
+    right: bool
 
 
 @act.register(SpendthriftPart)
 def _(agent, state, rng):
-    action = int(rng.random() * 2)
+    action = 1 if agent.right else int(rng.random() * 2)
     for _ in range(agent.acting):
         rng.random()
     return action
@@ -57,39 +58,14 @@ def _(agent, state, action):
 class Spendthrift(Agent):
     acting: int = 0
     learning: int = 0
+    right: bool = False
 
-    def build(self, site: BuildContext) -> SpendthriftPart:
-        return SpendthriftPart(self.acting, self.learning)
-
-
-class AlwaysRightPart(NamedTuple):
-    drawn: int
+    def build(self, context: BuildContext) -> SpendthriftPart:
+        return SpendthriftPart(self.acting, self.learning, self.right)
 
 
-@act.register(AlwaysRightPart)
-def _(agent, state, rng):
-    for _ in range(agent.drawn):
-        rng.random()
-    return 1
-
-
-@learn.register(AlwaysRightPart)
-def _(agent, transition, rng):
-    for _ in range(agent.drawn):
-        rng.random()
-    return 0.0
-
-
-@preference.register(AlwaysRightPart)
-def _(agent, state, action):
-    return float(action)
-
-
-class AlwaysRight(Agent):
-    drawn: int = 0
-
-    def build(self, site: BuildContext) -> AlwaysRightPart:
-        return AlwaysRightPart(self.drawn)
+def always_right(drawn: int) -> Spendthrift:
+    return Spendthrift(drawn, drawn, True)
 
 
 def outcome(agent: Any, features: Any = None, **options: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -100,9 +76,9 @@ def outcome(agent: Any, features: Any = None, **options: Any) -> tuple[np.ndarra
 @pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(8, 3)], ids=["one", "many"])
 def test_with_the_same_actions_two_agents_see_the_same_world(features):
     """However much one of them draws, and whatever is drawn to build its features."""
-    one, other = (outcome(AlwaysRight(drawn), features) for drawn in (0, 3))
+    one, other = (outcome(always_right(drawn), features) for drawn in (0, 3))
     np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(one, outcome(AlwaysRight(0), ex.OneHot()))
+    np.testing.assert_array_equal(one, outcome(always_right(0), ex.OneHot()))
 
 
 def test_learning_and_planning_do_not_disturb_acting():
@@ -111,11 +87,10 @@ def test_learning_and_planning_do_not_disturb_acting():
 
 
 def test_only_the_streams_that_are_drawn_from_move_on():
-    """Only the streams that are drawn from move on."""
     ends = []
     for drawn in (0, 2):
         (end,) = drive(
-            Setup(SLIPPERY, ex.OneHot(), AlwaysRight(drawn), episodes=30),
+            Setup(SLIPPERY, ex.OneHot(), always_right(drawn), episodes=30),
             0,
             simulate,
             new_control(),

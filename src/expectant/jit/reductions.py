@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import contextmanager
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import lower_builtin, type_callable
 
 from expectant.core import reductions as lanes
 
@@ -65,7 +66,7 @@ def _splat(builder, number):
 
 @contextmanager
 def _combined_blocks(builder, rows, action, active, values, width):
-    """A loop over Σ_j x_j rows[action, j], eight lanes at a time: (where they are, the sums)."""
+    """Loop over Σ_j x_j rows[action, j], eight lanes at a time; yield (position, sums)."""
     base = builder.mul(builder.mul(action, rows.shape[1]), width)
     combined = cgutils.alloca_once(builder, _VECTOR)
     with _blocks(builder, width) as position:
@@ -82,14 +83,14 @@ def _combined_blocks(builder, rows, action, active, values, width):
 
 @contextmanager
 def _blocks(builder, width):
-    """A loop over the positions of blocks of lanes."""
+    """Loop over the positions of blocks of lanes."""
     blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
     with blocks as (position, _):
         yield position
 
 
 def _unpack(context, builder, signature, arguments):
-    """The arguments of an intrinsic, with arrays ready to be indexed."""
+    """Return the arguments of a function, with arrays ready to be indexed."""
     return [
         _Array(context, builder, kind, argument) if isinstance(kind, types.Array) else argument
         for kind, argument in zip(signature.args, arguments, strict=True)
@@ -100,7 +101,7 @@ def _add_product(builder, total, block, weights):
     builder.store(builder.fadd(builder.load(total), builder.fmul(block, weights)), total)
 
 
-def _emit_dot_rows(builder, rows, action, active, values, weights):
+def _dot_weighted_rows(builder, rows, action, active, values, weights):
     total = cgutils.alloca_once_value(builder, _ZEROS)
     blocks = _combined_blocks(builder, rows, action, active, values, weights.shape[0])
     with blocks as (position, combined):
@@ -108,92 +109,50 @@ def _emit_dot_rows(builder, rows, action, active, values, weights):
     return _fold(builder, builder.load(total))
 
 
-def _emit_sum_rows(context, builder, total, rows, action, active, values=None):
+def _dot_rows(builder, rows, action, active, weights):
+    return _dot_weighted_rows(builder, rows, action, active, None, weights)
+
+
+def _sum_weighted_rows(builder, total, rows, action, active, values):
     blocks = _combined_blocks(builder, rows, action, active, values, total.shape[0])
     with blocks as (position, combined):
         total.store_block(combined, position)
-    return context.get_dummy_value()
 
 
-@intrinsic
-def _dot_rows(typing_context, rows, action, active, weights):
-    def codegen(context, builder, signature, arguments):
-        rows, action, active, weights = _unpack(context, builder, signature, arguments)
-        return _emit_dot_rows(builder, rows, action, active, None, weights)
-
-    return types.float64(rows, types.int64, active, weights), codegen
+def _sum_rows(builder, total, rows, action, active):
+    _sum_weighted_rows(builder, total, rows, action, active, None)
 
 
-@intrinsic
-def _dot_weighted_rows(typing_context, rows, action, active, values, weights):
-    def codegen(context, builder, signature, arguments):
-        return _emit_dot_rows(builder, *_unpack(context, builder, signature, arguments))
-
-    return types.float64(rows, types.int64, active, values, weights), codegen
-
-
-@intrinsic
-def _sum_rows(typing_context, total, rows, action, active):
-    def codegen(context, builder, signature, arguments):
-        return _emit_sum_rows(context, builder, *_unpack(context, builder, signature, arguments))
-
-    return types.void(total, rows, types.int64, active), codegen
+def _add_to_row(builder, rows, action, row, amount, added):
+    width, factor = added.shape[0], _splat(builder, amount)
+    base = builder.mul(builder.add(builder.mul(action, rows.shape[1]), row), width)
+    with _blocks(builder, width) as position:
+        place = builder.add(base, position)
+        product = builder.fmul(factor, added.block(position))
+        rows.store_block(builder.fadd(rows.block(place), product), place)
 
 
-@intrinsic
-def _sum_weighted_rows(typing_context, total, rows, action, active, values):
-    def codegen(context, builder, signature, arguments):
-        return _emit_sum_rows(context, builder, *_unpack(context, builder, signature, arguments))
-
-    return types.void(total, rows, types.int64, active, values), codegen
-
-
-@intrinsic
-def _add_to_row(typing_context, rows, action, row, amount, added):
-    def codegen(context, builder, signature, arguments):
-        rows, action, row, amount, added = _unpack(context, builder, signature, arguments)
-        width, factor = added.shape[0], _splat(builder, amount)
-        base = builder.mul(builder.add(builder.mul(action, rows.shape[1]), row), width)
-        with _blocks(builder, width) as position:
-            place = builder.add(base, position)
-            product = builder.fmul(factor, added.block(position))
-            rows.store_block(builder.fadd(rows.block(place), product), place)
-        return context.get_dummy_value()
-
-    return types.void(rows, types.int64, types.int64, types.float64, added), codegen
+def _dot_row(builder, rows, row, weights):
+    base = builder.mul(row, weights.shape[0])
+    total = cgutils.alloca_once_value(builder, _ZEROS)
+    with _blocks(builder, weights.shape[0]) as position:
+        block = rows.block(builder.add(base, position))
+        _add_product(builder, total, block, weights.block(position))
+    return _fold(builder, builder.load(total))
 
 
-@intrinsic
-def _dot_row(typing_context, rows, row, weights):
-    def codegen(context, builder, signature, arguments):
-        rows, row, weights = _unpack(context, builder, signature, arguments)
-        base = builder.mul(row, weights.shape[0])
-        total = cgutils.alloca_once_value(builder, _ZEROS)
-        with _blocks(builder, weights.shape[0]) as position:
-            block = rows.block(builder.add(base, position))
-            _add_product(builder, total, block, weights.block(position))
-        return _fold(builder, builder.load(total))
-
-    return types.float64(rows, types.int64, weights), codegen
-
-
-@intrinsic
-def _dot_listed(typing_context, values, indices, row, weights):
-    def codegen(context, builder, signature, arguments):
-        values, indices, row, weights = _unpack(context, builder, signature, arguments)
-        base = builder.mul(row, values.shape[1])
-        total = cgutils.alloca_once_value(builder, _ZEROS)
-        with _blocks(builder, values.shape[1]) as position:
-            start = builder.add(base, position)
-            listed = _gather(builder, indices, start, weights)
-            _add_product(builder, total, values.block(start), listed)
-        return _fold(builder, builder.load(total))
-
-    return types.float64(values, indices, types.int64, weights), codegen
+def _dot_listed(builder, values, indices, row, weights):
+    base = builder.mul(row, values.shape[1])
+    total = cgutils.alloca_once_value(builder, _ZEROS)
+    with _blocks(builder, values.shape[1]) as position:
+        start = builder.add(base, position)
+        listed = _gather(builder, indices, start, weights)
+        _add_product(builder, total, values.block(start), listed)
+    return _fold(builder, builder.load(total))
 
 
 def _gather(builder, indices, start, weights):
-    """The weights that eight indices in a row stand for."""
+    """Load the weights that eight indices in a row stand for."""
     listed = ir.Constant(_VECTOR, ir.Undefined)
     for lane in range(_LANES):
         place = indices.element(builder.add(start, _WORD(lane)))
@@ -202,39 +161,35 @@ def _gather(builder, indices, start, weights):
     return listed
 
 
+_EMITTERS = {
+    lanes.dot_rows: _dot_rows,
+    lanes.dot_weighted_rows: _dot_weighted_rows,
+    lanes.sum_rows: _sum_rows,
+    lanes.sum_weighted_rows: _sum_weighted_rows,
+    lanes.add_to_row: _add_to_row,
+    lanes.dot_row: _dot_row,
+    lanes.dot_listed: _dot_listed,
+}
+
+
 def install() -> None:
     """Let compiled code find the vector versions under the plain names; they check no bounds."""
+    for plain, emit in _EMITTERS.items():
+        _install(plain, emit)
 
-    @overload(lanes.dot_rows)
-    def _rows(rows, action, active, weights):
-        return lambda rows, action, active, weights: _dot_rows(rows, action, active, weights)
 
-    @overload(lanes.dot_weighted_rows)
-    def _weighted(rows, action, active, values, weights):
-        return lambda rows, action, active, values, weights: _dot_weighted_rows(
-            rows, action, active, values, weights
-        )
+def _install(plain, emit) -> None:
+    plain_signature = inspect.signature(plain)
+    returned = types.float64 if plain_signature.return_annotation == "float" else types.void
 
-    @overload(lanes.sum_rows)
-    def _sum(total, rows, action, active):
-        return lambda total, rows, action, active: _sum_rows(total, rows, action, active)
+    def find_signature(*kinds):
+        is_exact = types.Array | types.Float
+        return returned(*(k if isinstance(k, is_exact) else types.int64 for k in kinds))
 
-    @overload(lanes.sum_weighted_rows)
-    def _sum_weighted(total, rows, action, active, values):
-        return lambda total, rows, action, active, values: _sum_weighted_rows(
-            total, rows, action, active, values
-        )
+    find_signature.pysig = plain_signature  # type: ignore[attr-defined]
+    type_callable(plain)(lambda typing_context: find_signature)
 
-    @overload(lanes.add_to_row)
-    def _add(rows, action, row, amount, added):
-        return lambda rows, action, row, amount, added: _add_to_row(
-            rows, action, row, amount, added
-        )
-
-    @overload(lanes.dot_row)
-    def _row(rows, row, weights):
-        return lambda rows, row, weights: _dot_row(rows, row, weights)
-
-    @overload(lanes.dot_listed)
-    def _listed(values, indices, row, weights):
-        return lambda values, indices, row, weights: _dot_listed(values, indices, row, weights)
+    @lower_builtin(plain, types.VarArg(types.Any))
+    def _lower(context, builder, signature, arguments):
+        result = emit(builder, *_unpack(context, builder, signature, arguments))
+        return context.get_dummy_value() if result is None else result
