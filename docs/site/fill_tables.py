@@ -69,7 +69,7 @@ def read(name: str) -> Any:
     content = json.loads(stored.read_text("utf-8")) if stored.exists() else []
     for step in filter(None, path.split("/")):
         if "=" in step and isinstance(content, list):
-            wanted = dict(pair.split("=", 1) for pair in step.split(","))
+            wanted = dict(pair.split("=", 1) for pair in re.split(r",(?=\w+=)", step))
             content = next(
                 entry
                 for entry in content
@@ -210,11 +210,14 @@ def claims_table(study: str, verdict: str = "") -> Table:
 
 def verdict_grid() -> Table:
     """Show an icon and the effect for every claim and interpretation."""
+    from expectant.experiments.study import read_study
+
+    texts = {claim.id: claim.short for claim in read_study().claims}
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in read(PAPER):
         mark = f"{row['id']}{'*' * (row['id'] in OWN_CLAIMS)}"
         figure = row["figure"].partition("-")[0]  # "ablation-21" is too long for a column
-        line = cells.setdefault((mark, figure, row["claim"]), {})
+        line = cells.setdefault((mark, figure, texts[row["id"]]), {})
         cell = f"{ICONS[row['verdict']]}\N{NO-BREAK SPACE}{{effect:~3}}"
         line[row["interpretation"]] = CELLS.format(cell, **row)
     names = [f"`{name}`" for name in INTERPRETATIONS]

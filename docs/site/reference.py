@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -150,7 +151,8 @@ def _default(parameter: Any) -> str:
 
 def section(name: str, thing: Any) -> list[str]:
     """Return heading, signature and docstring of a function or class, and of its methods."""
-    out = [f"## {name}", "", "```python", signature(name, thing), "```", ""]
+    lines = textwrap.wrap(signature(name, thing), 96, subsequent_indent="    ")
+    out = [f"## {name}", "", "```python", *lines, "```", ""]
     text = (inspect.getdoc(thing) or "").partition(PARAMETERS_HEADING)[0]
     out += [prose(text), ""]
     if isinstance(thing, type) and issubclass(thing, BaseException):
@@ -177,7 +179,8 @@ def signature(name: str, thing: Any) -> str:
     except (TypeError, ValueError):
         return f"{name}(…)"
     plain = [p.replace(annotation=p.empty) for p in found.parameters.values() if p.name != "self"]
-    return f"{name}{found.replace(parameters=plain, return_annotation=found.empty)}"
+    text = f"{name}{found.replace(parameters=plain, return_annotation=found.empty)}"
+    return re.sub(r"=<[^<>]*>", "=…", text)  # a default that has no literal
 
 
 def first_paragraph(thing: Any) -> str:
