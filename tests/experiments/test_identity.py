@@ -246,20 +246,15 @@ def test_the_code_that_builds_a_part_of_ones_own_belongs_to_a_trial(old, new, sa
 
 
 def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_trial(fresh):
-    text = (
-        PARTS
-        + """
-class Model(ex.Model):
-    def build(self, site):
-        return ex.models.LinearExpectation(0.1).build(site)
-"""
-    )
-
-    def named(text: str) -> str:
-        model = fresh("my_parts", {"my_parts.py": text}).Model()
+    def named(step: float) -> str:
+        text = (
+            "import expectant as ex\nclass Model(ex.Model):\n    def build(self, context):\n"
+            f"        return ex.models.LinearExpectation({step}).build(context)\n"
+        )
+        model = fresh("my_models", {"my_models.py": text}).Model()
         return trial_hash(replace(TRIAL, agent=ex.Lookahead.paper(0.1, model=model)))
 
-    assert named(text) != named(text.replace("(0.1)", "(0.2)"))
+    assert named(0.1) != named(0.2)
 
 
 # ---------------------------------------------------------------------------------------- workers

@@ -1,18 +1,30 @@
 from __future__ import annotations
 
 import errno
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.sweeping import TRIAL
+from experiments.sweeping import TRIAL, config_text
 from faults import unreadable
+from typer.testing import CliRunner
 
 import expectant as ex
+from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.curves import group_panels, read_curves, read_facts, write_curves
 from expectant.experiments.runner import TrialError, compute
-from expectant.experiments.store import FinishedRun, Store, add_times, step_nanoseconds
+from expectant.experiments.store import (
+    KIND,
+    FinishedRun,
+    Store,
+    add_times,
+    kind_of,
+    mark_folder,
+    step_nanoseconds,
+)
 from expectant.experiments.trials import trial_hash
 
 
@@ -60,17 +72,21 @@ def test_times_of_a_trial_add_up_over_sessions(tmp_path):
 
 
 def test_curves_go_through_the_file(tmp_path):
-    curve = np.random.default_rng(0).normal(size=(25, 4))
+    path, curve = tmp_path / "c.parquet", np.random.default_rng(0).normal(size=(25, 4))
     curve[3, 2:] = np.nan
     panels = group_panels([TRIAL], [curve])
     assert panels[0].optimum == pytest.approx(13.924, abs=1e-3)
-    write_curves(tmp_path / "c.parquet", panels, [TRIAL], {"seed": 7})
-    (again,) = read_curves(tmp_path / "c.parquet", [TRIAL], "")
-    facts = read_facts(tmp_path / "c.parquet")
-    np.testing.assert_array_equal(again, curve)
-    assert facts["seed"] == 7
+    write_curves(path, panels, [TRIAL], {"seed": 7})
+    np.testing.assert_array_equal(read_curves(path, [TRIAL], "")[0], curve)
+    assert read_facts(path)["seed"] == 7
     with pytest.raises(ValueError, match="holds no curve of 'other'"):
-        read_curves(tmp_path / "c.parquet", [replace(TRIAL, agent_key="other")], "")
+        read_curves(path, [replace(TRIAL, agent_key="other")], "")
+    content = bytearray(path.read_bytes())
+    content[content.index(curve.tobytes()[:8])] ^= 1
+    path.write_bytes(content)
+    for read in (lambda: read_curves(path, [TRIAL], ""), lambda: read_facts(path)):
+        with pytest.raises(ValueError, match=r"c\.parquet: is damaged; run the command that wrote"):
+            read()
 
 
 @pytest.fixture
@@ -96,10 +112,6 @@ def test_a_batch_goes_through_its_file(stored):
     assert store.load("name", range(3)) is None
 
 
-def _flip(content: bytes, place: int) -> bytes:
-    return bytes([*content[:place], content[place] ^ 1, *content[place + 1 :]])
-
-
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
     store, _ = stored
@@ -110,21 +122,34 @@ def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
     assert path.read_bytes() == before
 
 
-def test_damaged_curves_are_named(tmp_path):
-    path = tmp_path / "c.parquet"
-    curve = np.random.default_rng(0).normal(size=(25, 4))
-    write_curves(path, group_panels([TRIAL], [curve]), [TRIAL], {})
-    content = path.read_bytes()
-    path.write_bytes(_flip(content, content.index(curve.tobytes()[:8])))
-    for read in (lambda: read_curves(path, [TRIAL], ""), lambda: read_facts(path)):
-        with pytest.raises(ValueError, match=r"c\.parquet: is damaged; run the command that wrote"):
-            read()
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(config_text([0.1]))
 
 
-def test_a_folder_of_another_layout_is_refused_and_left_alone(tmp_path):
-    for name in ("runs", "rows"):
-        folder = tmp_path / name
-        (folder / name).mkdir(parents=True)
-        with pytest.raises(ValueError, match="was written by another version of expectant"):
-            Store(folder)
-        assert [path.name for path in folder.iterdir()] == [name]
+def call(*words: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    return done.exit_code, done.stderr
+
+
+def test_the_last_command_decides_what_a_folder_is(here):
+    for kind, command in (("study", "reproduce"), ("try", "try")):
+        mark_folder(Path("out"), kind)
+        for words in (("run", "out"), ("best", "out")):
+            status, said = call(*words)
+            assert status == 2 and f"has results of `expectant {command}`" in said
+    assert call("run", "small.toml", "--out", "out")[0] == 0
+    assert kind_of(Path("out")) == "sweep" and call("best", "out")[0] == 0
+
+
+def test_a_folder_of_an_earlier_version_is_refused_and_left_alone(here):
+    assert call("run", "small.toml", "--out", "out")[0] == 0
+    (Path("out") / KIND).write_text(json.dumps({"kind": "sweep"}))  # as earlier versions wrote it
+    before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    for command in (["run", "small.toml", "--out", "out"], ["best", "out"], ["report", "out"]):
+        status, said = call(*command)
+        assert status == 2 and len(said.splitlines()) == 1
+        assert "was written by another version of expectant; nothing in it was changed" in said
+    assert before == {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}

@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.sweeping import config_text, results, start
+from experiments.sweeping import TRIAL, config_text, results, start
 from pyarrow import parquet
 from typer.testing import CliRunner
 
@@ -17,7 +18,7 @@ import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.runner import read_trials, version_rows
+from expectant.experiments.runner import read_trials, settings_columns, version_rows
 from expectant.experiments.store import lock_folder, versions
 from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_results import read_folder
@@ -87,11 +88,8 @@ def test_a_changed_config_keeps_the_runs_it_still_asks_for(tmp_path):
 
 
 def test_equal_trials_are_computed_once(tmp_path):
-    text = (
-        config_text(STEPS)
-        + '[agents.also]\nkind = "q_learning"\npreset = "paper"\naction_step = 0.1\n'
-    )
-    outcome = sweep(tmp_path, text=text)
+    also = '[agents.also]\nkind = "q_learning"\npreset = "paper"\naction_step = 0.1\n'
+    outcome = sweep(tmp_path, text=config_text(STEPS) + also)
     assert outcome.computed == 9
     table = outcome.table()
     rows = dict(zip(table["trial"].to_pylist(), table["values"].to_pylist(), strict=True))
@@ -144,16 +142,60 @@ def test_steps_and_divergence(tmp_path):
     table = read_trials(tmp_path / "a")
     assert table["diverged"].to_pylist() == [0, 22]
     assert np.isnan(table["mean"].to_pylist()[1])
-    text = (
-        config_text([0.1])
-        .replace("episodes = 10", "steps = 25\nbins = 5")
-        .replace("bin = 5\n[", "[")
-    )
+    text = config_text([0.1]).replace("episodes = 10", "steps = 25\nbins = 5")
+    text = text.replace("bin = 5\n[", "[")
     table = sweep(tmp_path / "b", text=text).table()
     direct = ex.run(
         ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.1), steps=25, bins=5, runs=22, compiled=False, progress=False
     )  # fmt: skip
     np.testing.assert_array_equal(table["values"].to_pylist()[0], direct.rewards.mean(axis=1))
+
+
+def test_only_settings_that_differ_have_a_column():
+    other = replace(TRIAL, agent=ex.QLearning.paper(0.2), domain=ex.Corridor(slip=0.5))
+    columns = {"domain.slip": [0.1, 0.5], "agent.action_step": [0.1, 0.2]}
+    assert settings_columns([TRIAL, other]) == columns
+    columns = settings_columns([TRIAL, replace(TRIAL, agent=ex.Lookahead.paper(0.5))])
+    assert columns["agent.kind"] == ["q_learning", "lookahead"]
+    assert columns["agent.value_step"] == [None, 0.5]
+    agents = [ex.agents.FreezeAfter(ex.Lookahead.paper(step), 10) for step in (0.1, 0.2)]
+    columns = settings_columns([replace(TRIAL, agent=agent) for agent in agents])
+    assert columns == {"agent.value_step": [0.1, 0.2]}  # settings of the agent inside
+    total = replace(TRIAL, agent=ex.QLearning.paper(0.1, step_unit="total"))
+    assert settings_columns([TRIAL, total]) == {"agent.action_step.per": ["feature", "total"]}
+
+
+WRONG = """
+name = "wrong"
+episodes = 12
+runs = 2
+bin = 4
+domain = { kind = "corridor", slip = 0.0 }
+features = { kind = "random_binary", size = 14, active = 5, grid = { size = [14] } }
+agents.wild = { kind = "lookahead", preset = "paper", value_step = 2.0 }
+agents.tame = { kind = "q_learning", preset = "paper", action_step = 0.1 }
+[agents.full]
+kind = "lookahead"
+preset = "paper"
+value_step = 0.02
+model = { kind = "sparse_expectation", step = 0.1, capacity = 2 }
+"""
+
+
+def test_problems_are_reported_also_from_the_store(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    warnings.simplefilter("ignore", RuntimeWarning)  # plain Python warns of the overflow
+    path = tmp_path / "wrong.toml"
+    path.write_text(WRONG)
+    for _ in range(2):  # the second time nothing is computed
+        done = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / "out")])
+        assert done.exit_code == 0, done.output
+        (reason,) = [line for line in done.stderr.splitlines() if "is diverging" in line]
+        assert "planning is diverging: Lookahead in Corridor, run 0, episode " in reason
+        assert done.stderr.count("were evicted") == 1
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("planning is diverging: Lookahead in Corridor, run 0") == 1
+    assert "entries of models were evicted" in page
 
 
 # --------------------------------------------------------------------------------------- faults

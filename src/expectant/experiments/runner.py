@@ -306,27 +306,18 @@ def version_rows(folder: Path) -> list[tuple[str, str]]:
 
 def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
     """Return a column for every setting that differs between trials; None where it is absent."""
+    parts, columns = ("domain", "features", "agent"), dict[str, list[Any]]()
     rows = [
-        settings_of(
-            {part: getattr(trial, part).to_dict() for part in ("domain", "features", "agent")}
-        )
-        for trial in trials
+        settings_of({part: getattr(trial, part).to_dict() for part in parts}) for trial in trials
     ]
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return {
-        name: _unify_types(column)
-        for name, column in columns.items()
-        if len({value_text(value) for value in column}) > 1
-    }
-
-
-def _unify_types(column: list[Any]) -> list[Any]:
-    """Convert a column of mixed types to text, unless all are numbers."""
-    kinds = {type(value) for value in column if value is not None}
-    if kinds <= {int, float} or kinds in ({bool}, {str}):
-        return column
-    return [None if value is None else value_text(value) for value in column]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        column = [row.get(name) for row in rows]
+        texts = [None if value is None else value_text(value) for value in column]
+        kinds = {type(value) for value in column if value is not None}
+        has_one_type = kinds <= {int, float} or kinds in ({bool}, {str})
+        if len(set(texts)) > 1:
+            columns[name] = column if has_one_type else texts
+    return columns
 
 
 # ---------------------------------------------------------------------------------------- problems
@@ -348,22 +339,13 @@ class Trouble(NamedTuple):
 
 
 def troubles_in(table: Any) -> list[Trouble]:
-    """List the problems of the trials in a table."""
-    return [row for row in _rows(table) if row.text]
-
-
-def _rows(table: Any) -> list[Trouble]:
+    """List the trials in a table; those without a problem have no text."""
     rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
     return [Trouble._make(row) for row in rows]
 
 
-def every_trial(folder: Path) -> list[Trouble]:
-    """List all trials in a folder; those without a problem have no text."""
-    return _rows(read_trials(folder)) if (folder / TRIALS).exists() else []
-
-
 def troubles_of(folder: Path) -> list[Trouble]:
-    """List the problems of the trials in a folder, if it has a table."""
+    """List the trials in a folder, if it has a table."""
     return troubles_in(read_trials(folder)) if (folder / TRIALS).exists() else []
 
 
@@ -382,7 +364,8 @@ def troubles_section(troubles: Sequence[Trouble]) -> Section:
 
 
 def _trouble_rows(troubles: Sequence[Trouble], most: int) -> Iterator[tuple[str, str]]:
-    yield from ((trouble.trial, trouble.text) for trouble in troubles[:most])
-    if len(troubles) > most:
-        more = f"{len(troubles) - most:,} more trials"
+    rows = [(trouble.trial, trouble.text) for trouble in troubles if trouble.text]
+    yield from rows[:most]
+    if len(rows) > most:
+        more = f"{len(rows) - most:,} more trials"
         yield more, f"see the columns divergence and evicted of {TRIALS}"

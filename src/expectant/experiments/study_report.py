@@ -23,7 +23,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
 from expectant.experiments.curves import CURVES
 from expectant.experiments.grid import value_text
-from expectant.experiments.runner import every_trial, version_rows
+from expectant.experiments.runner import troubles_of, version_rows
 from expectant.experiments.study import StudyConfig
 from expectant.experiments.trials import Trial
 
@@ -174,7 +174,7 @@ def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> Section
 def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, str]]]:
     """Return (trial, problem) of every figure."""
     alerts: dict[str, list[tuple[str, str]]] = {}
-    troubles = every_trial(folder)
+    troubles = troubles_of(folder)
     for trial, trouble in zip(trials, troubles, strict=False):
         if trouble.text:
             who = ", ".join(filter(None, (trial.label, trial.panel, trial.interpretation)))

@@ -199,7 +199,7 @@ class Outcome:
 
     @property
     def troubles(self) -> list[Trouble]:
-        """The trials in which runs diverged or models hit their capacity."""
+        """Every trial, with the problems of its runs."""
         return troubles_in(self.table())
 
     def table(self) -> pyarrow.Table:
