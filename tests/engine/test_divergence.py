@@ -50,16 +50,6 @@ def test_planning_that_overshoots_is_explained(capsys):
             "the model",
             OF_GIVEN_MODEL,
         ),
-        (
-            ex.Lookahead.paper(
-                0.01,
-                model=ex.models.NStepExpectation(
-                    2, model=ex.models.SparseExpectation(per_feature(0.5))
-                ),
-            ),
-            "the model",
-            OF_GIVEN_MODEL,
-        ),
         (ex.QPlanning.paper(0.5, 0.1), "planning", "a smaller action_step"),
         (
             ex.Lookahead.paper(2.0, 0.1, planning_update="gradient"),

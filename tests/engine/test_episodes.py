@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.core.vectors import Binary
 from expectant.core.verbs import (
     act,
     begin,
@@ -20,7 +19,6 @@ from expectant.core.verbs import (
     step,
     truncated,
 )
-from expectant.engine.setup import Setup
 
 BEGIN, BREAK_OFF, ACT, LEARN = 1, 2, 3, 4
 
@@ -140,28 +138,3 @@ def test_the_order_in_which_an_agent_is_told(domain, options, expected, compiled
 
 def test_a_domain_that_cuts_off_and_ends_at_once_has_ended():
     assert told(Row(cells=2, breaks=2), False, episodes=1)[-1] == (LEARN, 1)
-
-
-def test_a_planner_passes_it_on_to_its_model_and_its_backups():
-    class TracedPart(NamedTuple):
-        seen: np.ndarray
-
-    @begin.register(TracedPart)
-    def _(part, state, rng):
-        part.seen[0] += 1
-
-    @on_truncation.register(TracedPart)
-    def _(part, state, rng):
-        part.seen[1] += 1
-
-    for agent in (
-        ex.Lookahead.paper(0.1), ex.CachedValues.paper(0.1, 0.1), ex.CachedPolicy.paper(0.1, 0.1), ex.QPlanning.paper(0.1),
-    ):  # fmt: skip
-        part: Any = Setup(ex.Corridor(), ex.OneHot(), agent, episodes=1).build(0)[0].agent
-        model, backups = TracedPart(np.zeros(2)), TracedPart(np.zeros(2))
-        part = part._replace(planner=part.planner._replace(model=model, backups=backups))
-        state = Binary(np.zeros(1, np.int64), np.zeros(1, np.int64))
-        begin(part, state, None)
-        begin(part, state, None)
-        on_truncation(part, state, None)
-        assert model.seen.tolist() == backups.seen.tolist() == [2, 1]

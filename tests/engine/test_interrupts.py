@@ -13,7 +13,7 @@ import pytest
 
 import expectant as ex
 from expectant.engine.loop import DONE, OVER
-from expectant.engine.workers import iterate_interruptibly, run_interruptibly
+from expectant.engine.workers import run_interruptibly
 
 PATIENCE = 5.0  # seconds after which a deaf loop ends by itself
 
@@ -54,20 +54,6 @@ def test_work_is_stopped_through_its_control(interrupted):
     control, stops = np.zeros(1, np.int64), list[float]()
     interrupted(lambda: run_interruptibly(lambda: deaf(control, stops), control))
     assert control[0] == 1 and stops[0] < PATIENCE - 1.0
-
-
-def test_all_that_is_yielded_comes_in_order_and_errors_are_raised():
-    control = np.zeros(1, np.int64)
-    assert list(iterate_interruptibly(iter(range(5)), control)) == [0, 1, 2, 3, 4]
-
-    def failing() -> Iterator[int]:
-        yield 1
-        raise OSError("gone")
-
-    found = iterate_interruptibly(failing(), control)
-    assert next(found) == 1
-    with pytest.raises(OSError, match="gone"):
-        next(found)
 
 
 @pytest.mark.parametrize("where", ["made", "loaded"])

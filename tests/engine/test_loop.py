@@ -27,8 +27,7 @@ from expectant.core.verbs import (
     step,
     truncated,
 )
-from expectant.domains.external import ExternalPart
-from expectant.engine.driver import advance, play
+from expectant.engine.driver import advance
 from expectant.engine.loop import (
     DIVERGED,
     DONE,
@@ -37,7 +36,6 @@ from expectant.engine.loop import (
     Budget,
     Ranges,
     Run,
-    respond,
     simulate,
 )
 
@@ -215,9 +213,6 @@ def test_errors_of_learning_and_of_planning_both_count_as_divergence(where, lost
     run = a_run(track(end=3), agent, episodes=2)
     assert go(run, episodes=2) == DIVERGED
     assert len(agent.seen) == 1 and np.isnan(run.returns).all()
-    outside = a_run(ExternalPart(np.zeros(1, np.int64)), agent._replace(seen=[]), episodes=2)
-    _, status = play(respond, World([]), outside, Budget(2, MANY, MANY), NOTHING, np.zeros(1))
-    assert status == DIVERGED and outside.clock.tolist()[:3] == [0, 1, 1]
 
 
 def test_rewards_go_to_the_bin_of_their_step():
@@ -245,9 +240,6 @@ def test_room_is_made_where_it_is_asked_for():
     budget, new_control = Budget(1, MANY, MANY), np.zeros(1, np.int64)
     inside, status = advance(simulate, a_run(track(end=3), full), budget, NOTHING, new_control)
     assert status == DONE and inside.agent.room == 1 and len(full.seen) == 3
-    outside = a_run(ExternalPart(np.zeros(1, np.int64)), full)
-    outside, status = play(respond, World([(3, "ended")]), outside, budget, NOTHING, new_control)
-    assert status == DONE and outside.agent.room == 1 and len(full.seen) == 6
 
 
 def test_a_loop_that_was_left_goes_on_where_it_was():
@@ -257,48 +249,3 @@ def test_a_loop_that_was_left_goes_on_where_it_was():
         go(parts, episodes=4, steps=steps)
     assert parts.agent.seen == whole.agent.seen
     assert parts.returns.tolist() == whole.returns.tolist() == [15.0] * 4
-
-
-# ---------------------------------------------------------------------------- a world outside
-
-
-class World:
-    """The same track; ``ends`` says after how many steps each episode is over, and how."""
-
-    def __init__(self, ends: list[tuple[int, str]]) -> None:
-        self.ends, self.cell = ends, 0
-
-    def reset(self, received: np.ndarray) -> None:
-        self.after, self.how = self.ends.pop(0) if self.ends else (MANY, "")
-        self.cell = received[0] = 0
-
-    def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
-        self.cell += 1
-        received[0] = self.cell
-        over = self.cell == self.after
-        return float(self.cell), over and self.how == "ended", over and self.how == "cut"
-
-
-def played(ends: list[tuple[int, str]], **budget: int) -> tuple[Run, int]:
-    run = a_run(ExternalPart(np.zeros(1, np.int64)), episodes=2, bins=4, bin=2)
-    limits = Budget(budget.get("episodes", 2), budget.get("steps", MANY), budget.get("limit", MANY))
-    return play(respond, World(ends), run, limits, NOTHING, np.zeros(1))
-
-
-def test_outside_an_episode_ends_or_is_cut_off():
-    run, status = played([(3, "cut"), (2, "ended")])
-    assert status == DONE
-    assert brief(run.agent)[:4] == [*ALIVE, (0, 1, 1)]
-    assert (run.agent.seen[4].here, run.agent.seen[4].alive) == (1, 0.0)
-    assert [step.reward for step in run.agent.seen] == [1, 2, 3, 1, 2]
-    assert [step.action for step in run.agent.seen] == [0, 1, 0, 1, 0]
-    assert run.features.seen == [(-1, 0), (0, 1), (1, 2), (0, 3), (-1, 0), (1, 1)]
-    assert run.lengths.tolist() == [3, 2] and run.returns.tolist() == [6.0, 3.0]
-
-
-def test_outside_the_budget_and_the_limit_cut_off():
-    run, _ = played([], limit=3)
-    assert brief(run.agent) == ALIVE * 2 and run.lengths.tolist() == [3, 3]
-    run, _ = played([(3, "ended")], steps=7, episodes=MANY)
-    assert run.rewards.tolist() == [3.0, 4.0, 5.0, 4.0]  # 1, 2 | 3, 1 | 2, 3 | 4
-    assert run.clock.tolist()[:3] == [2, 0, 7]

@@ -21,8 +21,6 @@ from expectant.experiments import engines
 from expectant.experiments.sweep import Sweep
 
 MIB = 2**20
-BOUNDS = [(-3.0, 3.0)] * 4
-HUGE = ex.Tiles(8, 10, bounds=BOUNDS)  # 8 · 11⁴ = 117,128 features
 CAR = ex.MountainCar()
 MIDDLING = ex.Tiles(8, 12)  # 8 · 13² = 1,352 features: the model has 3 · 1,352² numbers, 41.9 MiB
 AGENT = ex.Lookahead.paper(0.1)
@@ -58,11 +56,6 @@ def test_a_dense_model_of_a_million_features_is_refused_before_it_is_allocated()
     )
     with refused(sentence):
         ex.run(ex.Corridor(), features, AGENT, episodes=1, runs=1)
-
-
-def test_a_learner_refuses_at_its_first_observation(twenty_gib):
-    with refused("^Lookahead in ExternalDomain: LinearExpectation needs 204 GiB"):
-        ex.Learner(AGENT, HUGE, n_actions=2).start(np.zeros(4))
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,6 @@ def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
     assert seen(run, ("features",), one, action=1).features[0].tolist() == later.tolist()
 
 
-# --------------------------------------------------------------------------- models are asked
-
-
 # -------------------------------------------------------------------------- looking, no trace
 
 

@@ -29,27 +29,6 @@ def test_a_line_after_two_seconds_and_then_every_ten(clock, capsys):
     assert capsys.readouterr().err.splitlines() == ["runs: 25 %", "runs: 76 %"]
 
 
-def test_what_takes_more_than_a_moment_is_told_meanwhile(monkeypatch, capsys):
-    timers: list[Any] = []
-
-    class Timer:
-        def __init__(self, seconds: float, call: Any, arguments: list[str]) -> None:
-            timers.append((seconds, arguments))
-            self.daemon = False
-
-        def start(self) -> None:
-            assert self.daemon  # nobody waits for it in the end
-            timers.append("started")
-
-        def cancel(self) -> None:
-            timers.append("cancelled")
-
-    monkeypatch.setattr(threading, "Timer", Timer)
-    with pytest.raises(KeyError), Lines().compilation("it", cached=False):
-        raise KeyError
-    assert timers == [(1.0, ["compiling it (once, then cached) ..."]), "started", "cancelled"]
-
-
 @pytest.mark.parametrize(
     ("terminal", "rich", "kind"),
     [(True, True, Bars), (True, False, Lines), (False, True, Lines), (False, False, Lines)],

@@ -167,11 +167,8 @@ def evaluate(
         numbers, diverged, trained_in = learned.numbers, learned.diverged, learned.domain
     elif compiled is None:
         compiled = learned._compiled
-    where, budget = (
-        _fitting_domain(domain, runs[0]),
-        {"episodes": episodes, "step_limit": step_limit},
-    )
-    setup = Setup(where, learned.features, learned.agent, seed=seed, **budget)
+    where, features, agent = _fitting_domain(domain, runs[0]), learned.features, learned.agent
+    setup = Setup(where, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     # an environment is seeded with one number: not the one that it was trained with
     env_seed = int(seed_sequence(seed, EVALUATION).generate_state(1)[0])
 
