@@ -33,21 +33,16 @@ Arrays = Mapping[str, np.ndarray]
 def write(path: Path, facts: dict[str, Any], run: Any) -> None:
     """Write the arrays of a run and some facts; the file appears whole or not at all."""
     if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(
-            f"{path}: " + ("is a folder" if path.is_dir() else "its folder does not exist")
-        )
+        problem = "is a folder" if path.is_dir() else "its folder does not exist"
+        raise ValueError(f"{path}: {problem}")
     write_arrays(path, {"format": FORMAT, **facts}, _distinct_arrays(run))
 
 
 def write_arrays(path: Path, facts: dict[str, Any], arrays: Arrays) -> None:
     """Write facts, arrays and their checksum."""
     text = json.dumps(facts).encode()
-    entries = {
-        **arrays,
-        METADATA: np.frombuffer(text, np.uint8),
-        CHECKSUM: _checksum(text, arrays),
-    }
-    write_whole(path, lambda file: np.savez_compressed(file, **entries))  # type: ignore[arg-type]
+    extra = {METADATA: np.frombuffer(text, np.uint8), CHECKSUM: _checksum(text, arrays)}
+    write_whole(path, lambda file: np.savez_compressed(file, **arrays, **extra))  # type: ignore[arg-type]
 
 
 def read(path: Path) -> tuple[dict[str, Any], Arrays]:
@@ -83,13 +78,11 @@ def restore(run: Any, arrays: Arrays) -> Any:
     run = _with_capacity(run, arrays)
     built = _distinct_arrays(run)
     for name, array in built.items():
-        if name not in arrays:
-            raise ValueError(f"does not fit its own settings: the array {name} is missing")
-        stored, wanted = arrays[name], f"{array.dtype} {array.shape}"
-        if f"{stored.dtype} {stored.shape}" != wanted:
+        wanted, stored = f"{array.dtype} {array.shape}", arrays.get(name)
+        found = "missing" if stored is None else f"{stored.dtype} {stored.shape}"
+        if found != wanted:
             raise ValueError(
-                f"does not fit its own settings: the array {name} is {stored.dtype} "
-                f"{stored.shape}, and not {wanted}"
+                f"does not fit its own settings: the array {name} is {found}, and not {wanted}"
             )
     restored = tree.replace(run, {id(array): arrays[name] for name, array in built.items()})
     if tree.structure(restored) != tree.structure(run):

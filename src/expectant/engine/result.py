@@ -124,21 +124,18 @@ class Result:
         shown = tables.number_text(mean, decimals)
         if math.isfinite(low):
             shown += f" ({tables.interval_text(low, high, decimals)})"
-        lost = [f"{int(self.evicted.sum()):,}"] if self.evicted.any() else []
-        heads = [
-            "agent", "domain", "runs", f"mean {measure_of(self)}", "diverged",
-            *["evicted"] * len(lost), "time",
-        ]  # fmt: skip
-        row = [
-            repr(self.agent),
-            repr(self.domain),
-            extent_of(self),
-            shown,
-            f"{int(self.diverged.sum())} of {self.diverged.size}",
-            *lost,
-            f"{self.seconds:.2f} s",
-        ]
-        return tables.html_table(heads, [row])
+        facts = {
+            "agent": repr(self.agent),
+            "domain": repr(self.domain),
+            "runs": extent_of(self),
+            f"mean {measure_of(self)}": shown,
+            "diverged": f"{int(self.diverged.sum())} of {self.diverged.size}",
+            "evicted": f"{int(self.evicted.sum()):,}",
+            "time": f"{self.seconds:.2f} s",
+        }
+        if not self.evicted.any():
+            del facts["evicted"]
+        return tables.html_table([*facts], [[*facts.values()]])
 
 
 def measure_of(result: Result) -> str:
