@@ -15,7 +15,7 @@ QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
 RELIABLE_FROM = 0.02  # the estimate of the time left is unreliable below 2 %
 
-ShowFraction = Callable[[float], None]
+ShowFraction = Callable[..., None]  # takes the fraction done and, in our own, details
 
 
 class Reporter:
@@ -55,29 +55,46 @@ class Lines(Reporter):
     def progress(self, what: str) -> Iterator[ShowFraction]:
         due = time.perf_counter() + 2.0
 
-        def tell(fraction: float) -> None:
+        def tell(fraction: float, details: str = "") -> None:
             nonlocal due
             if time.perf_counter() >= due:
                 due = time.perf_counter() + LINE_SECONDS
-                say(f"{what}: {100 * fraction:.0f} %")
+                say(f"{what}: {100 * fraction:.0f} %{details}")
 
         yield tell
 
 
 class Bars(Reporter):
-    """Shows a progress bar for every stage."""
+    """Shows a progress bar for every stage, with an estimate of the time left if ``left``."""
+
+    def __init__(self, left: bool = True) -> None:
+        self.left = left
 
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
-        with make_bar() as bar:
+        with self.make_bar() as bar:
             bar.add_task(_stage(what, cached), total=None)
             yield
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ShowFraction]:
-        with make_bar() as bar:
+        with self.make_bar() as bar:
             task = bar.add_task(what, total=1.0)
-            yield lambda fraction: bar.update(task, completed=fraction)
+            yield lambda fraction, details="": bar.update(
+                task, completed=fraction, description=what + details
+            )
+
+    def make_bar(self) -> Any:
+        from rich.console import Console
+        from rich.progress import Progress, TimeElapsedColumn
+
+        columns = Progress.get_default_columns()  # the last one is the time left
+        return Progress(
+            *(columns if self.left else columns[:-1]),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
 
 
 def _stage(what: str, cached: bool) -> str:
@@ -88,22 +105,16 @@ class OverallProgress(Silent):
     """Shows the progress of many tasks with weights, and the time left without compilation."""
 
     def __init__(self, title: str, total: float) -> None:
-        self.title, self.total, self.done = title, total, 0.0
-        self.start = time.perf_counter()
-        self.due = self.start + 2.0
-        self.bar: Any = None
-        self.task: Any = None
+        self.total, self.done, self.start = total, 0.0, time.perf_counter()
+        self.reporter = Bars(left=False) if is_interactive() else Lines()
+        self.shown = self.reporter.progress(title)
 
     def __enter__(self) -> OverallProgress:
-        if is_interactive():
-            self.bar = make_bar(left=False)
-            self.bar.start()
-            self.task = self.bar.add_task(self.title, total=self.total)
+        self.show_fraction = self.shown.__enter__()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+    def __exit__(self, *error: Any) -> None:
+        self.shown.__exit__(*error)
 
     @contextmanager
     def exclude_time(self) -> Iterator[None]:
@@ -117,8 +128,9 @@ class OverallProgress(Silent):
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
         self.show(_stage(what, cached), self.done)
-        lines = nullcontext() if self.bar or cached else Lines().compilation(what, cached)
-        with self.exclude_time(), lines:
+        is_told = isinstance(self.reporter, Lines) and not cached
+        told = self.reporter.compilation(what, cached) if is_told else nullcontext()
+        with self.exclude_time(), told:
             yield
 
     def time_left(self, done: float) -> str:
@@ -130,13 +142,7 @@ class OverallProgress(Silent):
 
     def show(self, what: str, done: float) -> None:
         """Show the present task and the weight of all finished ones."""
-        if self.bar is not None:
-            description = f"{self.title}: {what}{self.time_left(done)}"
-            self.bar.update(self.task, completed=done, description=description)
-        elif time.perf_counter() >= self.due:
-            self.due = time.perf_counter() + LINE_SECONDS
-            percent = 100 * done / max(self.total, 1e-12)
-            say(f"{self.title}: {percent:.0f} %{self.time_left(done)}, now {what}")
+        self.show_fraction(done / max(self.total, 1e-12), f"{self.time_left(done)}, now {what}")
 
 
 def make_reporter(progress: bool | Reporter) -> Reporter:
@@ -161,17 +167,3 @@ def say(text: str) -> None:
 def duration_text(seconds: float) -> str:
     """Format a duration."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-def make_bar(left: bool = True) -> Any:
-    """Make a progress bar with percentage, time passed and, if ``left``, time left."""
-    from rich.console import Console
-    from rich.progress import Progress, TimeElapsedColumn
-
-    columns = Progress.get_default_columns()  # the last one is the time left
-    return Progress(
-        *(columns if left else columns[:-1]),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
