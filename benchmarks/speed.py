@@ -196,6 +196,17 @@ def sparse() -> Times:
     return interleave(measures, 3)
 
 
+def least_squares() -> Times:
+    """A random MDP with models fitted by gradient steps and by a filter, by number of features."""
+    domain, measures = ex.domains.Garnet(states=1000), {}
+    for model in ("expectation", "kalman"):
+        for size in (14, 100, 700):
+            agent = ex.Lookahead.paper(0.05, model=model, planning_steps=5, discount=0.9)
+            features = ex.RandomBinary(size, 5)
+            measures[f"{model} {size}"] = timed_run(domain, features, agent, 2 + 20_000 // size)
+    return interleave(measures, 3)
+
+
 def threads() -> Times:
     """The same runs on one thread and on two, in seconds."""
     agent = ex.Lookahead.paper(value_step=0.01, model_step=0.02, planning_steps=20)
@@ -382,8 +393,8 @@ def encodings() -> dict[str, Times]:
 
 ROWS: dict[str, Callable[[], dict[str, Any]]] = {
     row.__name__: row
-    for row in (side_by_side, mountain_car, sparse, threads, processes, growth, decisions,
-                options, encodings)
+    for row in (side_by_side, mountain_car, sparse, least_squares, threads, processes, growth,
+                decisions, options, encodings)
 }  # fmt: skip
 
 
