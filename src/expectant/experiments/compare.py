@@ -69,15 +69,11 @@ class Comparison:
         require_extra("a table", "experiments")
         import pyarrow
 
-        rows = [
-            {
-                "name": name,
-                **dict(zip(("mean", "low", "high"), self._estimates[name], strict=True)),
-                "diverged": int(result.diverged.sum()),
-                "seconds": result.seconds,
-            }
-            for name, result in self.results.items()
-        ]
+        rows = []
+        for name, (mean, low, high) in self._estimates.items():
+            result, numbers = self.results[name], {"mean": mean, "low": low, "high": high}
+            counts = {"diverged": int(result.diverged.sum()), "seconds": result.seconds}
+            rows.append({"name": name, **numbers, **counts})
         return pyarrow.Table.from_pylist(rows)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -175,6 +175,7 @@ class Candidate:
         from optuna.trial import TrialState
 
         trial = self.study.ask()
+        self.trials += 1
         agent, means, score = suggest_agent(self.default, trial), list[np.ndarray](), -math.inf
         try:
             for batch in range(BATCHES):
@@ -363,7 +364,6 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
         score, start = candidate.score, time.monotonic()
         threads = max(1, bench.threads - (len(ready) < len(running)))  # the compiler takes a core
         present = replace(bench, threads=threads)
-        candidate.trials += 1
         try:
             if candidate.plans not in measured:
                 episodes = choose_length(present, candidate.default, deadline)
@@ -420,12 +420,16 @@ def fit_length(bench: Bench, candidates: Sequence[Candidate], deadline: Deadline
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], deadline: Deadline) -> None:
     """Run the best settings on fresh seeds, the same for both, until the deadline."""
-    with suppress(OutOfTime, EnvError):
+    with suppress(OutOfTime):
         for first in itertools.count(0, bench.batch) if candidates else ():
             for candidate in candidates:
-                result = bench.run(candidate.agent, deadline, first)
+                try:
+                    returns = bench.run(candidate.agent, deadline, first).returns
+                except EnvError as error:
+                    candidate.failed = str(error)
+                    return
                 earlier = [candidate.returns] if candidate.returns.size else []
-                candidate.returns = np.concatenate([*earlier, result.returns])
+                candidate.returns = np.concatenate([*earlier, returns])
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,9 +144,10 @@ class Sweep:
 
     def __repr__(self) -> str:
         experiment = self.experiment()
+        length = f"{self.steps:,} steps" if self.steps else f"{self.episodes:,} episodes"
         return (
             f"Sweep({self.name}: {len(experiment.names()):,} trials of {', '.join(self.agents)}, "
-            f"{experiment.runs:,} runs of {_length_text(experiment)} each)"
+            f"{experiment.runs:,} runs of {length} each)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -167,11 +168,6 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return "none" if value is None else value
-
-
-def _length_text(experiment: Experiment) -> str:
-    steps, episodes = experiment.steps, experiment.episodes
-    return f"{steps:,} steps" if steps else f"{episodes:,} episodes"
 
 
 @dataclass(frozen=True)
