@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+from experiments.sweeping import config_text as tiny_text
 from experiments.synthetic import config_text, write_sweep
 from scipy import stats
 from typer.testing import CliRunner
@@ -22,20 +23,6 @@ from expectant.experiments.sweep import run_sweep
 from expectant.experiments.sweep_report import report_sweep
 
 run = CliRunner()
-TINY = """
-name = "tiny"
-episodes = 20
-runs = 5
-bin = 5
-[domain]
-kind = "corridor"
-cells = 3
-[features]
-kind = "one_hot"
-[agents.plain]
-kind = "q_learning"
-grid = { action_step = [0.001, 0.5] }
-"""
 
 
 def test_groups_are_agents_in_domains(folder):
@@ -108,7 +95,8 @@ def test_the_command_prints_and_writes(place, tmp_path):
 
 def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
     monkeypatch.setattr("expectant.experiments.runner.Kernels", lambda: Kernels(False))
-    run_sweep(parse_config(TINY, "tiny.toml"), TINY, tmp_path, compiled=False)
+    text = tiny_text([0.001, 0.5], episodes=20).replace("runs = 22", "runs = 5")
+    run_sweep(parse_config(text, "tiny.toml"), text, tmp_path, compiled=False)
     (choice,) = best(tmp_path, confirm=7).choices
     assert choice.stage == FRESH and choice.picked is not None and choice.reported is not None
     assert choice.settings == {"agent.action_step": 0.5}
@@ -123,7 +111,7 @@ def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
     assert sorted(sum(map(len, some)) for some in spans.values()) == [5, 12]
     # Asking again computes nothing, and the sweep itself stays as it was.
     assert best(tmp_path, confirm=7).choices[0].reported == choice.reported
-    assert run_sweep(parse_config(TINY, "tiny.toml"), TINY, tmp_path, compiled=False).computed == 0
+    assert run_sweep(parse_config(text, "tiny.toml"), text, tmp_path, compiled=False).computed == 0
 
 
 # ---------------------------------------------------------------------------- agents compared

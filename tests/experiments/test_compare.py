@@ -11,7 +11,6 @@ from expectant.experiments.compare import Comparison, differences_between
 from expectant.report.plot import common_optimum
 
 NAN = float("nan")
-WRONG: Any = "q"
 AGENTS = {"slow": ex.QLearning.paper(0.01), "fast": ex.QLearning.paper(0.3)}
 
 
@@ -27,11 +26,6 @@ def differences_of(results, reference=None):
 def comparison_of(results, reference=None):
     optimum = common_optimum(list(results.values()))
     return Comparison(results, differences_of(results, reference), optimum)
-
-
-def compare(*arguments, **options):
-    options = {"episodes": 20, "runs": 3, "compiled": False, "progress": False, **options}
-    return ex.compare(ex.Corridor(), ex.OneHot(), *arguments, **options)
 
 
 # ---------------------------------------------------------------------------------- differences
@@ -92,12 +86,10 @@ def test_the_table_has_a_row_for_every_agent():
 
 
 def test_agents_run_on_the_same_seeds_and_the_table_is_printed_once(capsys):
-    found = compare(AGENTS, seed=3)
+    options: Any = {"episodes": 20, "runs": 3, "seed": 3, "compiled": False, "progress": False}
+    found = ex.compare(ex.Corridor(), ex.OneHot(), AGENTS, **options)
     assert capsys.readouterr().out == f"{found}\n"
     assert list(found.results) == ["slow", "fast"]
     for name, agent in AGENTS.items():
-        alone = ex.run(
-            ex.Corridor(), ex.OneHot(), agent, episodes=20, runs=3, seed=3, compiled=False,
-            progress=False,
-        )  # fmt: skip
+        alone = ex.run(ex.Corridor(), ex.OneHot(), agent, **options)
         np.testing.assert_array_equal(found.results[name].returns, alone.returns)

@@ -25,7 +25,6 @@ from expectant.experiments.quick_check import (
     Deadline,
     OutOfTime,
     QuickCheck,
-    choose_candidate,
     confirm,
     fit_length,
     propose_features,
@@ -106,18 +105,6 @@ def test_all_runs_are_as_short_as_the_first_planner_needs():
     assert bench.episodes == 512  # 100 rounds of 1,024 would not fit
     plain, planner = candidates
     assert plain.episodes % 512 == planner.episodes % 512 == 0 and min(plain.trials, planner.trials)
-
-
-def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it():
-    q, sarsa, planner = (
-        Candidate(agent, 0) for agent in (ex.QLearning(), ex.Sarsa(), ex.Lookahead())
-    )
-    q.seconds = 3.0
-    assert choose_candidate([q, sarsa]) is q and choose_candidate([q, planner]) is planner
-    planner.seconds, q.trials, sarsa.trials, q.score = 9.0, 4, 2, 1.0
-    assert choose_candidate([q, sarsa, planner]) is sarsa
-    sarsa.trials = 4
-    assert choose_candidate([q, sarsa, planner]) is q
 
 
 def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over():
