@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,10 +76,7 @@ def test_the_borders_of_every_verdict(statement, mean, outcome):
     found = judged(of_all("mean", "a", **statement), plain("", a=spread(mean, 1.0)))
     assert found.verdict == outcome, found.detail
     assert found.effect == pytest.approx(mean)
-    assert (found.low, found.high) == (
-        pytest.approx(mean - HALF, abs=1e-4),
-        pytest.approx(mean + HALF, abs=1e-4),
-    )
+    assert (found.low, found.high) == pytest.approx((mean - HALF, mean + HALF), abs=1e-4)
     assert (found.runs, found.margin) == (40, statement.get("margin", 0.5 * ("high" in statement)))
 
 
@@ -93,16 +89,12 @@ def paper_panel(figure: str, curves: dict[str, Any], switch_every: int | None = 
 @pytest.mark.parametrize(("number", "figure", "levels", "outcome"), [
     (1, "1", {Q: 9.951}, HOLDS),
     (1, "1", {Q: 9.949}, FAILS),
-    (1, "1", {Q: 10.049}, HOLDS),
-    (1, "1", {Q: 10.051}, FAILS),
     (2, "1", {EXPECTATION: 9.949}, HOLDS),
     (2, "1", {EXPECTATION: 9.951}, EQUAL),
-    (2, "1", {EXPECTATION: 10.051}, FAILS),
     (3, "3", {Q: 8.0 - 0.299, TRUE: 8.0}, HOLDS),
     (3, "3", {Q: 8.0 - 0.301, TRUE: 8.0}, FAILS),
     (4, "3", {Q: 8.301, TRUE: 8.301, EXPECTATION: 8.0}, HOLDS),
     (4, "3", {Q: 8.299, TRUE: 8.301, EXPECTATION: 8.0}, EQUAL),
-    (4, "3", {Q: 8.301, TRUE: 7.699, EXPECTATION: 8.0}, FAILS),
 ])  # fmt: skip
 def test_levels_that_the_paper_claims(number, figure, levels, outcome):
     everyone = {Q: 0.0, EXPECTATION: 0.0, TRUE: 0.0, **levels}
@@ -158,18 +150,12 @@ def test_the_replication_probability_is_that_of_a_figure_with_as_many_runs_as_th
     assert PAPER.sizes["1"] is None and PAPER.sizes["5a"] == 30
 
 
-class Counts(NamedTuple):
-    """An agent whose reads per decision are given by a function of actions and features."""
-
-    reads: Callable[[int, int], float]
-
-
 def cost_of(ahead=lambda a, d: a * 5 * d, values=lambda a, d: a * 5, policy=None, least=4.0):
-    agents = {"ahead": Counts(ahead), "values": Counts(values), "policy": Counts(policy or values)}
-    rule = CostRule(
-        agents=agents, actions=(2, 8, 32), features=(16, 64, 256), active=5, much_more=least
-    )
-    return judging_verdict(rule.find(lambda agent, a, d, active: agent.reads(a, d)))
+    """Agents are functions of actions and features, the numbers that they read for a decision."""
+    agents = {"ahead": ahead, "values": values, "policy": policy or values}
+    sizes: Any = {"actions": (2, 8, 32), "features": (16, 64, 256), "active": 5}
+    rule = CostRule(agents=agents, **sizes, much_more=least)
+    return judging_verdict(rule.find(lambda agent, a, d, active: agent(a, d)))
 
 
 @pytest.mark.parametrize(("given", "outcome"), [
@@ -186,15 +172,6 @@ def cost_of(ahead=lambda a, d: a * 5 * d, values=lambda a, d: a * 5, policy=None
 def test_cost_of_a_decision(given, outcome):
     found, decisive = cost_of(**given)
     assert found == outcome and decisive.low == decisive.high == decisive.effect
-
-
-def test_verdicts_on_the_cost_of_a_decision():
-    data = replace(plain("", a=[[1.0]] * 3), interpretation="preferred")
-    found = judged(claim(18), data)
-    assert (found.interpretation, found.verdict, found.runs) == ("preferred", HOLDS, 0)
-    assert found.to_dict()["replication_probability"] is None  # nothing was drawn
-    assert found.unit == "times"
-    assert judge_claims([claim(18)], []) == []
 
 
 def test_interpretations_side_by_side_and_missing_figures_left_out():
@@ -234,13 +211,6 @@ def test_several_agents_and_panels_count_by_their_means():
     assert found.effect == 0.5  # of the weakest part
     assert "one: return of a and b minus that of c and d is 0.5, holds" in found.detail.lower()
     assert judged(of_all("mean", "a", "b", minus=("c", "d"), across=True), one, two).effect == 2.0
-
-
-def test_as_many_runs_count_as_every_agent_has():
-    data = plain("", a=[[1.0], [3.0], [100.0]], b=[[0.0], [0.0]])
-    alone, less = of_all("mean", "a"), of_all("mean", "a", minus=("b",))
-    assert judged(less, data).effect == 2.0
-    assert judged(replace(alone, clauses=alone.clauses + less.clauses), data).runs == 2
 
 
 def test_a_difference_can_be_taken_off_another():

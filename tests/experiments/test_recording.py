@@ -7,15 +7,18 @@ import pytest
 from building import per_feature
 
 import expectant as ex
-from expectant.engine.loop import Budget, simulate
-from expectant.engine.probe import States, all_states, ask, copy_subject, probe_agent
+from expectant.engine.driver import drive, new_control
+from expectant.engine.loop import simulate
+from expectant.engine.probe import States, ask, copy_subject, probe_agent
 from expectant.engine.setup import Setup
+from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
 from expectant.experiments.metrics import find_metric
 from expectant.experiments.probes import PROBES, register_probe
 from expectant.experiments.recording import (
     Record,
+    evaluate_copy,
     parse_record,
     record_levels,
     record_run,
@@ -48,29 +51,21 @@ def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
     return record_run(job_of(domain, agent), number, loop, ask, control, greedy(every))[0]
 
 
-@pytest.mark.parametrize(
-    ("domain", "length", "at", "phases"),
-    [
-        (ex.Corridor(), {"episodes": 25}, [0, 10, 20, 25], [0] * 4),
-        (ex.Corridor(), {"steps": 20}, [0, 10, 20], [0] * 3),
-        (
-            ex.Corridor(switch_every=10),
-            {"episodes": 25},
-            [0, 10, 10, 20, 20, 25],
-            [0, 0, 1, 1, 2, 2],
-        ),
-        (ex.Corridor(switch_every=10), {"steps": 20}, [0, 10, 20], [0] * 3),
-        (
-            SMALL.replace(phase_steps=(10, 10, 10)),
-            {"steps": 45},
-            [0, 10, 10, 20, 20, 30, 40, 45],
-            [0, 0, 1, 1, 2, 2, 2, 2],
-        ),
-        (SMALL.replace(phase_steps=(10, 10, 10)), {"steps": 12}, [0, 10, 10, 12], [0, 0, 1, 1]),
-    ],
-)
-def test_schedules_of_other_runs(domain, length, at, phases):
-    when = greedy(10).schedule(Setup(domain, ex.OneHot(), FAST, **length))
+THREE = SMALL.replace(phase_steps=(10, 10, 10))
+MOVING = ex.Corridor(switch_every=10)
+
+
+@pytest.mark.parametrize(("domain", "length", "record", "at", "phases"), [
+    (ex.Corridor(), {"episodes": 25}, {"every": 10}, [0, 10, 20, 25], [0] * 4),
+    (ex.Corridor(), {"steps": 40}, {"every": 2, "growth": 2.0}, [0, 2, 6, 14, 30, 40], [0] * 6),
+    (MOVING, {"episodes": 25}, {"every": 10}, [0, 10, 10, 20, 20, 25], [0, 0, 1, 1, 2, 2]),
+    (MOVING, {"steps": 20}, {"every": 10}, [0, 10, 20], [0] * 3),
+    (THREE, {"steps": 45}, {"every": 10}, [0, 10, 10, 20, 20, 30, 40, 45], [0, 0, 1, 1, *[2] * 4]),
+    (THREE, {"steps": 12}, {"every": 10, "after": 5}, [5, 10, 10, 12], [0, 0, 1, 1]),
+])  # fmt: skip
+def test_schedules_of_other_runs(domain, length, record, at, phases):
+    setup = Setup(domain, ex.OneHot(), FAST, **length)
+    when = parse_record({"probe": "greedy_return", **record}).schedule(setup)
     assert when.at.tolist() == at
     assert when.phases.tolist() == phases
 
@@ -88,17 +83,6 @@ def test_an_agent_that_plans_everywhere_carries_the_news():
         (600, 1200, "outdated policy"),
     ]
     assert [level.height for level in levels] == pytest.approx([*best, best[0] / 4])
-
-
-def test_looking_leaves_no_trace():
-    weights = []
-    for every in (7, 140):
-        prepared, rng = job_of(SMALL, FAST).build(0)
-        for step in range(every, 141, every):
-            simulate(prepared, Budget(2**62, step, 100), rng, np.zeros(1, np.int64))
-            probe_agent(ask, copy_subject(prepared), all_states(4), ("preferences",))
-        weights.append(prepared.agent.weights.copy())
-    assert (weights[0] == weights[1]).all()
 
 
 def test_a_diverged_run_is_nan_from_there_on():
@@ -214,3 +198,61 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     before, after = (known.values**2).mean(), ((values - known.values) ** 2).mean()
     np.testing.assert_allclose(curve, np.sqrt([before, after]))
     assert after < before
+
+
+CAR = ex.domains.LocaMountainCar(phase_steps=(300, 100, 100))
+AGENT = ex.QLearning.paper(0.3, step_unit="total", discount=0.99, initial_value=4.0)
+
+
+def record(every, episodes):
+    return parse_record({"probe": "episode_return", "every": every, "episodes": episodes})
+
+
+def car_job(domain=CAR):
+    return Setup(domain, ex.Tiles(2, 4), AGENT, steps=500)
+
+
+def test_returns_are_discounted_by_hand():
+    """Three steps that pay 1, 2 and 4, whatever is done."""
+    chain = ex.FiniteMDP(
+        probabilities=np.ones((3, 1, 1)),
+        rewards=np.array([1.0, 2.0, 4.0]).reshape(3, 1, 1),
+        successors=np.array([1, 2, -1]).reshape(3, 1, 1),
+        start=[1.0, 0.0, 0.0],
+    )
+    setup = Setup(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
+    curve, _ = record_run(setup, 0, simulate, simulate, new_control(), record(3, 2))
+    assert curve.tolist() == [1.0 + 0.5 * 2.0 + 0.25 * 4.0] * 3
+
+
+def test_a_run_that_is_looked_at_is_the_same_run():
+    setup = car_job()
+    curve, looked_at = record_run(setup, 1, simulate, simulate, new_control(), record(100, 3))
+    (alone,) = drive(setup, 1, simulate, new_control())
+    assert np.array_equal(looked_at.run.agent.weights, alone.run.agent.weights)
+    assert np.array_equal(looked_at.run.domain.car, alone.run.domain.car)
+    assert looked_at.streams.acting.random() == alone.streams.acting.random()
+    assert curve.shape == (4 + 2 + 2,)
+    assert curve[3] != curve[4] or curve[3] == 0.0  # at the border the right exit pays less
+
+
+def test_levels_are_those_of_the_car():
+    before, local, after = reference_levels(CAR, 3)
+    assert before == {"optimum": pytest.approx(1.936, abs=0.01)}
+    assert local == after
+    assert local["optimum"] == pytest.approx(1.309, abs=0.01)
+    assert local["outdated policy"] == pytest.approx(0.484, abs=0.01)
+    lines = record_levels(car_job(), record(100, 2))
+    assert [(line.name, line.start, line.end) for line in lines] == [
+        ("optimum", 0.0, 300.0), ("optimum", 300.0, 500.0), ("outdated policy", 300.0, 500.0),
+    ]  # fmt: skip
+    assert record_levels(car_job(ex.MountainCar()), record(100, 2)) == ()
+
+
+def test_a_diverged_agent_earns_nothing_that_is_known():
+    setup = car_job()
+    run, _ = setup.build(0)
+    run.agent.weights[:] = np.nan
+    assert np.isnan(evaluate_copy(simulate, setup, run, 0, 0, 2, new_control())).all()
+    stopped = evaluate_copy(simulate, setup, setup.build(0)[0], 0, 0, 2, np.ones(1, np.int64))
+    assert np.isnan(stopped).all()  # and has not taken a step

@@ -149,18 +149,11 @@ def test_what_is_wrong_is_said(changed, message, tmp_path):
     assert str(caught.value).startswith(f"{folder}: ") and message in str(caught.value)
 
 
-def test_a_study_that_is_not_there(tmp_path):
+def test_studies_and_configs_are_found_by_name():
     with pytest.raises(ConfigError, match="unknown 'cart-poel', did you mean 'cart-pole'"):
         read_study("cart-poel")
-    with pytest.raises(ConfigError, match=r"is no study, it has no study\.toml"):
-        read_study(str(tmp_path))
-    with pytest.raises(ConfigError, match="has several configs"):
-        find_config("kudashkina-2021")
     assert find_config("cart-pole").name == "cart-pole.toml"
     assert find_config("loca/planning") == packaged_studies()["loca"] / "planning.toml"
-    with pytest.raises(ConfigError, match="loca has no config 'planing', did you mean 'planning'"):
-        find_config("loca/planing")
-    assert find_config("nowhere/planning") == Path("nowhere/planning")
 
 
 def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
@@ -206,8 +199,6 @@ def test_a_metric_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
         (verdict,) = reproduce(StudyConfig(found, found.figures), tmp_path / "out")
         assert verdict.verdict == "holds"
         assert "First bin: the first bin." in verdict.rule
-        with pytest.raises(ValueError, match="metric: the name 'first bin' is taken"):
-            ex.extend.register_metric("first bin", "again")(lambda panel, curves: curves[..., 0])
     finally:
         METRICS.pop("first bin", None)
         sys.modules.pop("my_metrics_for_a_test", None)
