@@ -354,11 +354,7 @@ def practise(task, rng):
             reset(domain, n, rng)
 
 
-LINEAR = (
-    ex.backups.SingleFeatures,
-    ex.backups.FeatureSweeping,
-    ex.backups.RowSweeping,
-)  # need a model that is traced back
+LINEAR = (ex.backups.SingleFeatures, ex.backups.FeatureSweeping, ex.backups.RowSweeping)
 PLACES = (ex.models.ExactExpectation, ex.models.ExactEpisodic, ex.models.TrueModel)
 
 

@@ -67,19 +67,15 @@ AGENTS = [
     ("ex.RandomBinary()", "RandomBinary: needs size and active"),
     ("ex.RandomBinary(3, 5)", "active must be at most size, got active=5 with size=3"),
     ("ex.Lookahead(0.1, planing_steps=1)", "unknown parameter planing_steps=1, did you mean 'planning_steps'"),
-    ("ex.Lookahead(0.1, discount=1.01)", "discount must be a number from 0 to 1, got 1.01"),
     ("ex.Lookahead(0.1, maintained=True)", "unknown parameter maintained=True; use model=\"cached_lookahead\""),
     ("ex.Lookahead(rollout=3)", "use backups=ex.backups.Rollout(3)"),
     ("ex.Lookahead(bonus=0.1)", "use model=ex.models.ExplorationBonus(model, 0.1)"),
     ("ex.Lookahead(lessons=9)", "unknown parameter lessons=9; use ex.agents.FreezeAfter(agent, 9)"),
     ("ex.CachedPolicy.paper(0.1, 0.1, entropy=1.0)", "entropy=1.0; use .paper(..., interpretation=ex.Interpretation(entropy=1.0))"),
-    ("ex.Interpretation(cache_first=1)", "cache_first must be True or False, got 1"),
-    ("ex.QLearning(0.1, planning_steps=3)", "QLearning: unknown parameter planning_steps=3"),
     ("ex.extend.Config.from_dict({'kind': 'lookahed'})", "unknown 'lookahed', did you mean 'lookahead'"),
     ("ex.Agent.from_dict({'kind': 'corridor'})", "'corridor' is not a Agent"),
     ("ex.run(ex.OneHot(), ex.Corridor(), ex.QLearning(0.1), episodes=1)", "domain must be a domain, got OneHot"),
     ("ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, steps=5)", "give episodes or steps, got episodes=3, steps=5"),
-    ("ex.QLearning(0.1, centering=-1)", "centering must be a finite number, 0 or more"),
     ("ex.QLearning('idbd')", "or one of ex.step_sizes, got 'idbd'"),
     ("ex.QLearning.paper(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),
     ("Built(ex.Corridor(), ex.features.Traces(ex.OneHot()), ex.QLearning(0.1, initial_value=6.0))", "initial_value=6.0 needs features whose values add up"),
@@ -89,7 +85,6 @@ AGENTS = [
     ("ex.Lookahead(model=ex.models.LinearExpectation(0.2), model_step=0.5)", "model_step=0.5 is for models by name; set the step size of LinearExp"),
     ("ex.Lookahead(model='true', backups=ex.backups.Rollout(3))", "Rollout(length=3) needs a sample model or a linear expectation model"),
     ("ex.Lookahead(backups=ex.backups.Rollout(3, 'prioritized'))", "rolls out mean states, which needs a replay as its start"),
-    ("ex.backups.Rollout(0)", "length must be a whole number, 1 or more, got 0"),
     ("ex.Lookahead(0.1, backups='prioritised')", "backups must be 'replay' or 'recency'"),
     ("ex.Lookahead.paper(0.1, backups='all', interpretation=ex.Interpretation(relabelled_rewards=True))", "stores no transitions, which interpretation.relabelled_rewards needs"),
     ("ex.QPlanning.paper(0.1, backups='seen', interpretation=ex.Interpretation(stored_action=True))", "stores no transitions, which interpretation.stored_action needs"),
@@ -104,7 +99,6 @@ AGENTS = [
     ("Built(ex.Corridor(), ex.RandomBinary(4, 2), ex.RVIQLearning(0.1, 'max'))", "reference='max' needs one feature per state"),
     ("ex.Sarsa(ex.step_sizes.IDBD(0.1), 0.5)", "action_step must be a number"),
     ("ex.step_sizes.IDBD(0.0)", "initial_step must be a finite number above 0"),
-    ("ex.step_sizes.Decaying(0.1, -1.0)", "Decaying: offset must be a finite number, 0 or more"),
     ("ex.Lookahead(0.1, values='cubic')", "Lookahead: values must be 'linear' or ex.agents.NetworkValues, got 'cubic'"),
     ("ex.Lookahead(0.1, values=ex.agents.NetworkValues(), planning_update='gradient')", "planning_update='gradient' needs linear values"),
     ("ex.Lookahead(0.1, values=ex.agents.NetworkValues(), backups='pwma')", "backups='pwma' needs linear values, got values=NetworkValues()"),
@@ -128,16 +122,10 @@ OPTIONS = [
     ("ex.options.OptionSet((ex.options.ShortestPath(1),), models='exact')", "needs options that are given"),
 ]
 MODELS_AND_BACKUPS = [
-    ("ex.models.Distribution(states=0)", "states must be a whole number, 1 or more, got 0"),
     ("ex.models.Distribution(forgetting=1.5)", "forgetting must be a number from 0 to 1"),
     ("ex.models.Sample(distribution=ex.models.LinearExpectation())", "distribution must be a distribution model"),
-    ("ex.models.EpisodicExpectation(step=-1)", "step must be a finite number"),
     ("ex.models.NStepExpectation(2, ex.models.Distribution())", "NStepExpectation: model must be"),
     ("ex.models.NetworkExpectation(hidden=3.0)", "hidden must be a whole number, 1 or more, got 3.0"),
-    ("ex.models.NetworkExpectation(step=math.nan)", "step…got nan"),
-    ("ex.models.NetworkExpectation(momentum=0.9)", "NetworkExpectation: unknown parameter momentum=0.9"),
-    ("ex.models.SparseExpectation(capacity=0)", "SparseExpectation: capacity must be"),
-    ("ex.models.SparseExpectation(threshold=math.nan)", "SparseExpectation: threshold must be"),
     ("ex.models.KalmanExpectation(-0.1)", "KalmanExpectation: process_noise must be a finite number, 0 or more, got -0.1"),
     ("ex.Lookahead(model=ex.models.KalmanExpectation(optimism=1.0), backups='mg')", "plans from single features, which needs a linear model"),
     ("ex.models.KalmanExpectation(prior=0)", "KalmanExpectation: prior must be a finite number above 0, got 0"),
@@ -145,12 +133,7 @@ MODELS_AND_BACKUPS = [
     ("run(ex.Lookahead(0.1, model='exact'), ex.Corridor(3), ex.features.Traces(ex.OneHot()))", "these remember earlier ones"),
     ("ex.backups.AllPairs().build(Built(ex.Corridor(), ex.features.Traces(ex.OneHot())).setting)", "AllPairs: needs features of the present state alone"),
     ("ex.backups.AllStates().build(vectors_setting())", "AllStates: needs a domain with numbered states"),
-    ("ex.backups.RecencyReplay(0)", "RecencyReplay: capacity must be a whole number, 1 or more"),
     ("ex.backups.RecencyReplay(10, math.inf)", "halflife…got inf"),
-    ("ex.backups.Trajectory(0)", "Trajectory: length must be a whole number, 1 or more, got 0"),
-    ("ex.backups.SeenStates(2.5)", "capacity…got 2.5"),
-    ("ex.backups.PrioritizedSweeping(threshold=-1)", "threshold must be a finite number, 0 or more"),
-    ("ex.backups.PrioritizedSweeping(tresh=1)", "unknown parameter tresh=1, did you mean 'threshold'"),
 ]
 DOMAINS = [
     ("mdp(probabilities=changed((1, 1, 0), 0.1))", "state 1, action 1, phase 0: the probabilities must sum to 1, got 0.85"),
@@ -193,10 +176,8 @@ DOMAINS = [
     ("ex.Gym(HallEnv(), size=3)", "options are for making an environment"),
     ("ex.Domain.from_dict({'kind': 'no_such_module:X'}, trust=True)", "cannot import 'no_such_module:X'"),
     ("ex.Domain.from_dict({'kind': 'numpy:zeros'}, trust=True)", "must be a component class, got <built-in function zeros>"),
-    ("ex.check(ex.Corridor)", "give a component, not its class: Corridor("),
 ]
 FEATURES = [
-    ("ex.Fourier(0)", "Fourier: order must be a whole number, 1 or more, got 0"),
     ("ex.Fourier(100).shape(Plane())", "at most 10,000 features, got order=100, which makes 10,201 in 2 dimensions"),
     ("ex.Fourier(2).shape(ex.Corridor())", "Fourier: needs a domain with bounds, Corridor has none"),
     ("ex.features.History(3, 2)", "History: base must be a feature map, such as OneHot(), got 3"),
@@ -213,7 +194,6 @@ FEATURES = [
     ("ex.Tiles(8, 8).shape(ex.Corridor())", "needs a domain with bounds, Corridor has none: give bounds="),
     ("ex.Tiles(8, 8).shape(ex.Gym('CartPole-v1'))", "which must be finite…give bounds="),
     ("ex.Tiles(8, 100).shape(SimpleNamespace(bounds=((0, 1),) * 5, states=None))", "84,080,804,008 tiles are too many to be numbered"),
-    ("ex.Tiles(8, 8, tile=3)", "unknown parameter tile=3, did you mean 'tiles'"),
     ("ex.Tiles(2, 2, dimensions=(1, 1))", "dimensions must be distinct"),
     ("ex.Tiles(2, 2, dimensions=(0, 3)).shape(Plane())", "dimensions must be from 0 to 1 in Plane"),
     ("ex.features.Identity().shape(ex.Gym('CartPole-v1'))", "Identity: dimension 1…ex.features.bounds_of"),
@@ -222,12 +202,10 @@ FEATURES = [
     ("ex.features.Interpolated(4).shape(ex.domains.BoyanChain(length=3))", "size must be at most the 3 states of the domain, got 4"),
     ("ex.features.Joined(ex.OneHot(), 3)", "Joined: second must be a feature map"),
     ("ex.features.bounds_of(ex.Corridor())", "bounds_of: Corridor has no vectors for observations"),
-    ("ex.features.bounds_of(ex.MountainCar(), 0)", "bounds_of: episodes must be a whole number, 1 or more"),
     ("exact.feature_matrix(ex.Corridor(), ex.features.History(ex.OneHot(), 2))", "feature_matrix: features must depend on the present"),
 ]
 EXACT = [
     ("exact.optimal_values(3)", "domain must be a finite MDP, got 3"),
-    ("exact.optimal_values(ex.Corridor(), discount=2)", "discount must be a number from 0 to 1"),
     ("exact.optimal_values(ex.Corridor(), phase=1)", "phase must be below 1, got 1"),
     ("exact.optimal_values(ex.FiniteMDP(np.ones((1, 1, 1)), [[1.0]], endless=True))", "value iteration does not converge"),
     ("exact.policy_values(ex.Corridor(), np.ones((9, 2)))", "policy in state 0 must be probabilities"),
@@ -264,7 +242,6 @@ CHECKS_OF_PARTS = [
 ]
 WHOLE_NUMBERS = [
     ("ex.Lookahead(0.1, planning_steps=10**30)", "Lookahead: planning_steps must be…(at most 2**63 - 1), got 1000"),
-    ("ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=10**30)", "Learner: states must be…(at most 2**63 - 1)"),
     ("run(ex.QLearning(0.1), ex.Corridor(), seed=-1)", "run: seed must be a whole number, 0 or more, got -1"),
 ]
 # fmt: on

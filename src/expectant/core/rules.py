@@ -62,52 +62,41 @@ def is_number(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def _number(value: object) -> float:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise ValueError
-    converted = float(value)
-    _require(math.isfinite(converted))
-    return converted
+def _number_rule(text: str, is_allowed: Callable[[float], bool]) -> Rule[float]:
+    def convert(value: object) -> float:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            raise TypeError
+        converted = float(value)
+        if not (math.isfinite(converted) and is_allowed(converted)):
+            raise ValueError
+        return converted
 
-
-def _require(condition: bool) -> None:
-    if not condition:
-        raise ValueError
+    return Rule(text, convert)
 
 
 def number() -> Rule[float]:
     """Allow finite numbers."""
-    return Rule("a finite number", _number)
+    return _number_rule("a finite number", lambda value: True)
 
 
 def at_least(low: float) -> Rule[float]:
     """Allow finite numbers from ``low``."""
-
-    def convert(value: object) -> float:
-        _require(_number(value) >= low)
-        return _number(value)
-
-    return Rule(f"a finite number, {low:g} or more", convert)
+    return _number_rule(f"a finite number, {low:g} or more", lambda value: value >= low)
 
 
 def between(low: float, high: float) -> Rule[float]:
     """Allow numbers from ``low`` to ``high``, both included."""
-
-    def convert(value: object) -> float:
-        _require(low <= _number(value) <= high)
-        return _number(value)
-
-    return Rule(f"a number from {low:g} to {high:g}", convert)
+    text = f"a number from {low:g} to {high:g}"
+    return _number_rule(text, lambda value: low <= value <= high)
 
 
 def whole(low: int, high: int = LARGEST) -> Rule[int]:
     """Allow whole numbers from ``low`` to ``high``."""
 
     def convert(value: object) -> int:
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
             raise ValueError
         result = int(value)
-        _require(result >= low)
         if result > high:
             is_power = high > 2**30 and high & (high + 1) == 0
             raise AboveLimitError(f"2**{high.bit_length()} - 1" if is_power else high)
@@ -135,7 +124,8 @@ def list_of(rule: Rule[First], text: str, size: int | None = None) -> Rule[tuple
         if not isinstance(value, Iterable) or isinstance(value, str):
             raise TypeError
         items = tuple(rule.convert(item) for item in value)
-        _require(size in (None, len(items)))
+        if size not in (None, len(items)):
+            raise ValueError
         return items
 
     return Rule(text, convert)

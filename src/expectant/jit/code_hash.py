@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dis
 import enum
-import functools
 import hashlib
 import inspect
 import os
@@ -24,7 +23,7 @@ import types
 from collections import deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,7 +48,7 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     property: ("fget", "fset", "fdel"),
-    functools.cached_property: ("func",),
+    cached_property: ("func",),
     types.MethodType: ("__func__", "__self__"),
     types.BuiltinFunctionType: ("__module__", "__qualname__", "__self__"),
     np.ufunc: ("__name__",),
@@ -98,8 +97,10 @@ def hash_kernel(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()
     import llvmlite
     import numba
 
+    from expectant.jit import numba_internals, overloads, reductions, rng
+
     kinds = list(dict.fromkeys(parts))
-    texts = walk((function, *kinds, *_code_generator()))
+    texts = walk((function, *kinds, reductions, rng, overloads, numba_internals))
     libraries = [f"{module.__name__} {module.__version__}" for module in (numba, llvmlite, np)]
     versions = [platform.python_version(), f"expectant {version.VERSION}", *libraries]
     text = "\n".join([*versions, *map(repr, options), str(len(kinds)), digest(texts)])
@@ -148,18 +149,11 @@ def digest(texts: list[CodeText]) -> str:
     return total.hexdigest()
 
 
-def _code_generator() -> list[Any]:
-    """The modules that turn parts and verbs into machine code."""
-    from expectant.jit import numba_internals, overloads, reductions, rng
-
-    return [reductions, rng, overloads, numba_internals]
-
-
 # ------------------------------------------------------------------------------ where code is from
 
 
 def name_of(value: Any) -> str:
-    """The full name of a module, function or class."""
+    """Return the full name of a module, function or class."""
     if isinstance(value, types.ModuleType):
         return value.__name__
     return f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', '')}"
@@ -392,7 +386,11 @@ class _Writer:
             if isinstance(reduced, tuple):
                 reduced = [*reduced[:3], *(list(items or ()) for items in reduced[3:5])]
                 if len(reduced) > 2 and isinstance(reduced[2], dict):
-                    reduced[2] = _without_cached(type(value), reduced[2]) or None
+                    reduced[2] = {
+                        name: item
+                        for name, item in reduced[2].items()  # a cached property appears on use
+                        if not isinstance(getattr(type(value), name, None), cached_property)
+                    } or None
         except Exception:  # whatever its parts raise
             reduced = None
         return self._write_items([type(value), reduced, getattr(value, "__wrapped__", None)])
@@ -405,15 +403,6 @@ class _Writer:
             code = getattr(thing, "__code__", None), getattr(thing, "__defaults__", None)
             text += f" {name_of(thing)} {self.write(code)}"
         return text
-
-
-def _without_cached(kind: type, state: dict[str, Any]) -> dict[str, Any]:
-    """Remove cached properties from the state of an object: they appear on first use."""
-    return {
-        name: value
-        for name, value in state.items()
-        if not isinstance(getattr(kind, name, None), functools.cached_property)
-    }
 
 
 def _has_docstring(code: types.CodeType) -> bool:

@@ -31,7 +31,7 @@ _lock = threading.Lock()
 
 
 def use_compiled(compiled: bool | None) -> bool:
-    """Whether to compile: as asked for, else as Numba's own switch says."""
+    """Return ``compiled``, or if it is None, False if NUMBA_DISABLE_JIT is set."""
     switch = os.environ.get("NUMBA_DISABLE_JIT", "0")
     if compiled and switch not in ("", "0"):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What Numba says in fifty lines, in one: what cannot be compiled, where, and what to do."""
+"""Numba's errors in one sentence: what cannot be compiled, where, and what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FAILED = "Failed in nopython mode pipeline"
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _RAISED = re.compile(r" ?Raised from (.+) \((\d+)\)")
 _COLLECTION = re.compile(r"reflected (?P<kind>list|set)\(.* to variable '(?P<name>\w+)' in globals")
-_UNKNOWN = {  # by a word of Numba's, which is another in other versions of Python
+_UNSUPPORTED = {  # by words of Numba's messages, which depend on the version of Python
     "format spec in f-strings": "an f-string with a format",
     "(FORMAT_WITH_SPEC)": "an f-string with a format",
     "(STORE_GLOBAL)": "an assignment to a global: keep what changes in an array of the part",
@@ -22,7 +22,7 @@ _GLOBAL = re.compile(r"Untyped global name '(?P<name>\w+)': .*<class '(?P<kind>[
 
 
 def explain_error(error: Exception) -> Exception:
-    """The error to raise in place of one of Numba's, which is to be its cause."""
+    """Return the error to raise in place of one of Numba's, which is to be its cause."""
     lines = [line.strip() for line in str(error).splitlines()]
     for line in lines:
         if "does not implement the verb" in line:
@@ -35,7 +35,7 @@ def explain_error(error: Exception) -> Exception:
 
 
 def _reason(lines: list[str]) -> str:
-    """Why it cannot be compiled, from the innermost part of Numba's account."""
+    """Return why it cannot be compiled, from the innermost part of Numba's message."""
     first = lines[0] if lines else "Numba gives no reason"
     unknown = _GLOBAL.search(first) or _COLLECTION.search(first)
     if unknown and unknown["kind"] == "function":
@@ -48,7 +48,7 @@ def _reason(lines: list[str]) -> str:
             f"the global {unknown['name']} is a {unknown['kind']}, which compiled code cannot use: "
             "make it a number, an array or a tuple of numbers"
         )
-    for word, meaning in _UNKNOWN.items():
+    for word, meaning in _UNSUPPORTED.items():
         if word in first:
             return f"a part cannot be compiled: {meaning}"
     if missing := _ATTRIBUTE.search(first):

@@ -142,10 +142,6 @@ class _InlinedCompiler(_Compiler):
     library_class = _InlinedLibrary
 
 
-class _KernelCompiler(_Compiler):
-    library_class = _KernelLibrary
-
-
 def inlined_options(has_counts: bool) -> dict[str, Any]:
     """Options for functions that kernels call, with or without reference counts."""
     if PUBLIC_ONLY:
@@ -163,7 +159,9 @@ def kernel_options(around: Callable[[], Any]) -> dict[str, Any]:
         with around():
             return options
 
-    class Compiler(_KernelCompiler):
+    class Compiler(_Compiler):
+        library_class = _KernelLibrary
+
         def compile_extra(self, function: Any) -> Any:
             with around(), _without_garbage_collection():
                 return super().compile_extra(function)
@@ -187,7 +185,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 @intrinsic
 def unowned(typing_context, part):
-    """The same part without reference counts on arrays and generators, for use in one call."""
+    """Return the part without reference counts on arrays and generators, for use in one call."""
 
     def codegen(context, builder, signature, arguments):
         if PUBLIC_ONLY:
