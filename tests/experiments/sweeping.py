@@ -11,30 +11,17 @@ import expectant as ex
 from expectant.experiments.trials import Trial
 
 TRIAL = Trial(
-    experiment="e",
-    panel="",
-    interpretation="text",
-    agent_key="q",
-    label="Q",
-    domain=ex.Corridor(),
-    features=ex.OneHot(),
-    agent=ex.QLearning.paper(0.1),
-    episodes=40,
-    runs=25,
-    bin=10,
-    seed=0,
+    experiment="e", panel="", interpretation="text", agent_key="q", label="Q", domain=ex.Corridor(),
+    features=ex.OneHot(), agent=ex.QLearning.paper(0.1), episodes=40, runs=25, bin=10, seed=0,
     step_limit=1000,
-)
+)  # fmt: skip
 SPEC = """
 name = "tiny"
 episodes = {episodes}
 runs = 22
 bin = 5
-[domain]
-kind = "corridor"
-cells = 3
-[features]
-kind = "one_hot"
+domain = {{ kind = "corridor", cells = 3 }}
+features = {{ kind = "one_hot" }}
 [agents.plain]
 kind = "q_learning"
 preset = "paper"

@@ -151,22 +151,18 @@ def test_values_that_are_parts_are_told_apart_in_ids():
     }
 
 
-def shuffled(data, order):
-    """The same data, every table in another order and every list reversed."""
+def turned(data):
+    """The same data, every table and every list in the opposite order."""
     if isinstance(data, dict):
-        keys = list(data)
-        order.shuffle(keys)
-        return {key: shuffled(data[key], order) for key in keys}
-    return [shuffled(item, order) for item in data[::-1]] if isinstance(data, list) else data
+        return {key: turned(data[key]) for key in reversed(data)}
+    return [turned(item) for item in data[::-1]] if isinstance(data, list) else data
 
 
-@settings(max_examples=4, deadline=None)
-@given(order=st.randoms(use_true_random=False))
-def test_ids_do_not_depend_on_any_order(order):
-    data = tomllib.loads(VARIED)
-    trials = experiment_of(shuffled(data, order), "x").trials()
-    found = {trial.id: trial.identity() for trial in trials}
-    assert found == {name: trial.identity() for name, trial in trials_of(VARIED).items()}
+def test_ids_do_not_depend_on_any_order():
+    data, trials = tomllib.loads(VARIED), trials_of(VARIED)
+    found = {trial.id: trial.identity() for trial in experiment_of(turned(data), "x").trials()}
+    assert found == {name: trial.identity() for name, trial in trials.items()}
+    assert list(found) != list(trials)
     assert config_hash(dict(reversed(data.items()))) == config_hash(data)
 
 
@@ -233,6 +229,7 @@ BAD = [
         r"grid.agents.plain.epsilon: must be varied in one place, got grid.agents.\*.epsilon as well",
     ),
     (GOOD + "[grid]\n'domain.slip' = { low = 0.5, high = 0.1 }", "grid.domain.slip: must have low < high"),
+    (GOOD + "[grid]\n'domain.slip' = { low = 0.1, high = 0.5 }", "grid.domain.slip: must be a list: a search"),
     (
         GOOD + f"[grid]\n'agents.ahead.planning_steps' = {list(range(400))}\n'domain.cells' = {list(range(2, 400))}",
         "grid: must ask for at most 100,000 trials, got",
@@ -253,8 +250,6 @@ def test_mistakes_name_file_table_key_value_and_rule(text, message):
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match=r"nothing\.toml: there is no such file$"):
-        read_config(tmp_path / "nothing.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_config(tmp_path / "binary.toml")

@@ -89,36 +89,24 @@ def test_curves_go_through_the_file(tmp_path):
             read()
 
 
-@pytest.fixture
-def stored(tmp_path):
-    """A store with one batch of three runs, and the runs."""
+def test_a_batch_goes_through_its_file_and_is_left_alone_if_unreadable(tmp_path, monkeypatch):
     store, curves = Store(tmp_path), np.random.default_rng(0).normal(size=(3, 4))
     curves[1, 2:] = np.nan
     reasons = "", "planning is diverging: ε", ""
     runs = list(map(FinishedRun, curves, (False, True, False), (0, 3, 10**12), reasons))
     store.save("name", 5, runs, TRIAL)
-    return store, runs
-
-
-def test_a_batch_goes_through_its_file(stored):
-    store, runs = stored
     batch = store.load("name", range(5, 8))
+    assert batch is not None and batch.metadata["versions"]["numpy"] == np.__version__
     for loaded, run, summary in zip(batch.runs, runs, batch.without_curves().runs, strict=True):
         np.testing.assert_array_equal(loaded.curve, run.curve)
         assert loaded[1:] == run[1:] == summary[1:]
         np.testing.assert_equal([summary.mean, loaded.mean], [run.mean, run.mean])
-    assert {"python", "expectant", "numpy", "numba"} <= set(batch.metadata["versions"])
-    assert store.index() == {"name": [range(5, 8)]}
-    assert store.load("name", range(3)) is None
-
-
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
-def test_a_batch_that_cannot_be_read_is_left_alone(stored, monkeypatch, number):
-    store, _ = stored
+    assert store.index() == {"name": [range(5, 8)]} and store.load("name", range(3)) is None
     path = store.path("name", range(5, 8))
     before = path.read_bytes()
-    with unreadable(monkeypatch, path, number), pytest.raises(StoreError, match="left as it is"):
-        store.load("name", range(5, 8))
+    for number in (errno.EACCES, errno.EIO):
+        with unreadable(monkeypatch, path, number), pytest.raises(StoreError, match="left as it"):
+            store.load("name", range(5, 8))
     assert path.read_bytes() == before
 
 

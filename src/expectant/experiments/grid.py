@@ -191,12 +191,11 @@ def make_panel(panel: PanelConfig, common: Varied) -> PanelConfig:
     axes = [*common.axes()]
 
     def read_component(component: Mapping[str, Any], *above: str) -> dict[str, Any]:
+        plain = dict(component)
         with inside(*above):
-            varied = read_table(
-                Varied, {name: component[name] for name in VARIED if name in component}
-            )
+            varied = read_table(Varied, {name: plain.pop(name) for name in VARIED if name in plain})
         axes.extend(varied.axes(above))
-        return {name: value for name, value in component.items() if name not in VARIED}
+        return plain
 
     panel = replace(
         panel,
@@ -210,14 +209,16 @@ def make_panel(panel: PanelConfig, common: Varied) -> PanelConfig:
     for axis in axes:
         for path in axis.paths:
             _check_path(path, axis.where, panel.agents)
+            if axis.range is not None and path[0] == "domain":
+                raise ConfigError("must be a list: a search does not choose the domain", axis.where)
     for agent in panel.agents:
         places: dict[Path, str] = {}
-        for path, where in (
-            (path, axis.where) for axis in panel.axes_for(agent) for path in axis.paths
-        ):
-            if path in places:
-                raise ConfigError(f"must be varied in one place, got {places[path]} as well", where)
-            places[path] = where
+        for axis in panel.axes_for(agent):
+            for path in axis.paths:
+                if path in places:
+                    problem = f"must be varied in one place, got {places[path]} as well"
+                    raise ConfigError(problem, axis.where)
+                places[path] = axis.where
     return panel
 
 
