@@ -116,7 +116,7 @@ def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "episodes"), [(600.0, 100), (96.0, 80), (30.0, 30), (6.0, 10), (1.0, 4)]
+    ("seconds", "episodes"), [(600.0, 100), (96.0, 80), (30.0, 30), (9.0, 30), (6.0, 10), (1.0, 4)]
 )
 def test_fresh_runs_are_as_long_as_five_of_them_permit(seconds, episodes):
     """Three batches of two runs; an episode of a batch takes both agents 0.2 s."""

@@ -174,7 +174,7 @@ class Candidate:
         """Run one setting batch by batch, unless it is pruned; the first one is the default."""
         from optuna.trial import TrialState
 
-        trial = self.study.ask()
+        start, trial = time.monotonic(), self.study.ask()
         self.trials += 1
         agent, means, score = suggest_agent(self.default, trial), list[np.ndarray](), -math.inf
         try:
@@ -192,6 +192,7 @@ class Candidate:
             self.study.tell(trial, -math.inf)
             raise
         finally:
+            self.seconds += time.monotonic() - start
             if score > self.score and (len(means) == BATCHES or self.best is None):
                 self.best, self.score = agent, score
 
@@ -361,7 +362,7 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
             time.sleep(0.1)
             continue
         candidate = choose_candidate(ready)
-        score, start = candidate.score, time.monotonic()
+        score = candidate.score
         threads = max(1, bench.threads - (len(ready) < len(running)))  # the compiler takes a core
         present = replace(bench, threads=threads)
         try:
@@ -373,12 +374,12 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
                     candidates[:] = [each.restart() for each in candidates]
                 measured.add(candidate.plans)
             else:
-                candidate.run_trial(present, Deadline(start + PATIENCE * deadline.left))
+                patience = Deadline(time.monotonic() + PATIENCE * deadline.left)
+                candidate.run_trial(present, patience)
         except OutOfTime:
             pass
         except (EnvError, TooLargeError) as error:
             candidate.failed = str(error)
-        candidate.seconds += time.monotonic() - start
         if candidate.score > score:
             left = f"{until(1.0).left:.0f} s left"
             tell(f"{candidate.name}: {format_number(candidate.score)}, {candidate.best}; {left}")
@@ -407,15 +408,17 @@ def best_of_each_kind(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def fit_length(bench: Bench, candidates: Sequence[Candidate], deadline: Deadline) -> int:
-    """Return the length of fresh runs such that a verdict's runs take half of the time, or all.
+    """Return the length of fresh runs such that those of a verdict take half of the time.
 
-    They are as long as those of the search, or MIN_EPISODES, unless time is short.
+    If that is too short for a verdict and there is hope, take MIN_EPISODES: the cost of an episode,
+    which includes that of loading code, is rather too high.
     """
     cost = sum(each.seconds / each.episodes for each in candidates)  # of an episode of a batch
     batches = math.ceil(MIN_RUNS / bench.batch)
     fits = int(max(deadline.left, 0.0) / (batches * cost)) if cost else bench.episodes
     longest = max(bench.episodes, MIN_EPISODES)
-    return max(FIRST_EPISODES, min(longest, max(fits // 2, min(fits, MIN_EPISODES))))
+    least = MIN_EPISODES if 2 * fits >= MIN_EPISODES else fits
+    return max(FIRST_EPISODES, min(longest, max(fits // 2, least)))
 
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], deadline: Deadline) -> None:
@@ -511,7 +514,9 @@ class QuickCheck:
 
     @property
     def command(self) -> str:
-        """The command that makes it again."""
+        """The command that makes it again; empty if the environment has no name."""
+        if not isinstance(getattr(self.domain, "environment", None), str):
+            return ""
         words = ["expectant try", quote(self.environment), f"--minutes {self.minutes:g}"]
         words += [f"--seed {self.seed}", f"--threads {self.threads}" if self.threads else ""]
         words += [f"--out {quote(str(self.folder))}" if self.folder else ""]
@@ -563,7 +568,7 @@ class QuickCheck:
             Header(f"What can be learned in {self.environment}", "", self.findings()),
             *([Curves("1", "Fresh runs", chart_of([panel]))] if self.agents else []),
             Table("The best of each kind", HEADS, self.rows()),
-            Parameters([], (), self.command, folder_note(folder)),
+            Parameters([], (), self.command, folder_note(folder) if self.command else ""),
             Environment([*facts.items(), *versions().items()]),
         ]
         write_page(folder / "report.html", sections, palette_of([panel]))
@@ -572,7 +577,8 @@ class QuickCheck:
         lines = [self.environment, text_table(HEADS, self.rows(), left=(0, 1, 4))]
         lines += self.findings()
         if self.folder is not None:
-            lines += [f"Report: {self.folder / 'report.html'}", f"Make it again: {self.command}"]
+            lines.append(f"Report: {self.folder / 'report.html'}")
+            lines += [f"Make it again: {self.command}"] if self.command else []
         return "\n".join(lines)
 
 
