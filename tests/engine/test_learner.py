@@ -122,6 +122,9 @@ def test_weights_that_overflow():
     )
     with pytest.raises(FloatingPointError, match=message):
         drive(learner, env, 100)
+    learner._run.agent.weights[:] = np.nan
+    with pytest.raises(FloatingPointError, match=r"^Learner.predict: .* overflowed$"):
+        learner.predict(0)
 
 
 def test_preferences_are_the_action_values():

@@ -159,6 +159,8 @@ class Learner:
         Features with memory take the observation as the one that follows the last.
         """
         preferences = self.preferences(observation)
+        if np.isnan(preferences).any():
+            raise FloatingPointError("Learner.predict: the agent's weights have overflowed")
         return int(self._ties.choice(np.flatnonzero(preferences == preferences.max())))
 
     def preferences(self, observation: ArrayLike) -> np.ndarray:
