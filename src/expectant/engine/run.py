@@ -36,7 +36,7 @@ from expectant.engine.workers import (
     compile_loop,
     run_in_worker,
     run_on_threads,
-    start_workers,
+    start_worker,
 )
 from expectant.jit.compile import Kernel, use_compiled
 
@@ -145,7 +145,7 @@ def run(
     show, at_once = make_reporter(progress), min(threads or core_count(), runs)
     source, numbers = Runs(setup, compiled, keep_agents), range(first_run, first_run + runs)
     if domain.external and at_once > 1:
-        start_workers(source, at_once)
+        start_worker(source)
     kernel = load_loop(setup, compiled, setup.title, show)
     at_once = count_fitting_threads(setup, runs, at_once, keep_agents)
     ready = time.perf_counter()

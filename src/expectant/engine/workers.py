@@ -8,6 +8,7 @@ code, so its runs go to processes of ``loky``, with classes of scripts and noteb
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import pickle
 import queue
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.2
 QUEUED_RESULTS = 1000  # that may wait to be stored
+PATIENCE_SECONDS = 1.0  # before another worker is started
 HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
 RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # memory of a worker
@@ -176,11 +178,10 @@ class Refused(Exception):
     """A worker cannot do the runs of a setup, or would do others."""
 
 
-def start_workers(source: RunSource, count: int) -> None:
-    """Start workers that will be needed, while this process compiles or loads the loop."""
-    if source.payload is not None:
-        for _ in range(min(count, _count_fitting(RUN_BYTES)) - len(_idle)):
-            _idle.append(Worker())
+def start_worker(source: RunSource) -> None:
+    """Start the first worker while this process compiles or loads the loop."""
+    if source.payload is not None and not _idle and _count_fitting(RUN_BYTES):
+        _idle.append(Worker())
 
 
 def run_in_worker(
@@ -192,12 +193,9 @@ def run_in_worker(
     worker cannot import, or would import differently, are done by ``local`` in this process.
     """
     while not control[0]:
-        if source.payload is None or not (_idle or _count_fitting(RUN_BYTES)):
+        worker = _take_worker(control) if source.payload is not None else None
+        if worker is None:
             return local(number, control, on_start)
-        try:
-            worker = _idle.pop()
-        except IndexError:
-            worker = Worker()
         try:
             return worker.run(source, number, control, on_start)
         except Refused:
@@ -206,12 +204,35 @@ def run_in_worker(
             else:  # it may have imported an earlier version
                 worker.is_busy = True
         finally:
+            _busy.discard(worker)
             # Never reuse a busy worker: its late reply would be attributed to the next run.
             if worker.is_busy or len(_idle) >= core_count():
                 worker.end()
             else:
                 _idle.append(worker)
     return None
+
+
+def _take_worker(control: np.ndarray) -> Worker | None:
+    """Return an idle worker or, if none becomes idle soon, a new one; None if none fits.
+
+    Another one takes most of a second of processor time to start: short runs end earlier.
+    """
+    patient_until = math.inf
+    while True:
+        with suppress(IndexError):
+            worker = _idle.pop()
+            break
+        if patient_until == math.inf and all(other.started.done() for other in list(_busy)):
+            patient_until = time.monotonic() + PATIENCE_SECONDS
+        if not _busy or control[0] or time.monotonic() > patient_until:
+            if not _count_fitting(RUN_BYTES):
+                return None
+            worker = Worker()
+            break
+        time.sleep(POLL_SECONDS / 10)
+    _busy.add(worker)
+    return worker
 
 
 class Worker:
@@ -227,7 +248,7 @@ class Worker:
             1, timeout=IDLE_SECONDS, initializer=_set_up_worker, initargs=(self.path,)
         )
         self.is_new, self.is_busy = True, False
-        _submit(self.executor, _import_compiler)
+        self.started = _submit(self.executor, _import_compiler)
 
     def run(self, source: RunSource, number: int, control: np.ndarray, on_start: OnStart) -> Any:
         """Do one run; None if it was stopped."""
@@ -270,8 +291,10 @@ class Worker:
 
 
 _idle: list[Worker] = []
+_busy: set[Worker] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
+    os.register_at_fork(after_in_child=_busy.clear)
 
 
 @atexit.register
