@@ -122,8 +122,7 @@ class Work:
                 position += 1
         self.found = usable - self.computed
         if damaged:
-            folder = self.store.folder
-            say(f"{damaged} batches in {folder} are damaged; they are computed again")
+            say(f"{damaged} batches in {self.store.folder} are damaged; they are computed again")
         return tasks
 
     def run_tasks(
@@ -233,14 +232,12 @@ def trial_table(work: Work) -> Any:
 
     trials, finished = work.trials, work.finished_runs()
     values = [[run.mean for run in runs] for runs in finished]
+    names = "panel", "agent_key", "base_panel", "base_agent", "label"
+    named = {name: [getattr(trial, name) for trial in trials] for name in names}
     columns: dict[str, Any] = {
         "trial": [trial.id for trial in trials],
         "hash": work.names,
-        "panel": [trial.panel for trial in trials],
-        "agent": [trial.agent_key for trial in trials],
-        "base_panel": [trial.base_panel for trial in trials],
-        "base_agent": [trial.base_agent for trial in trials],
-        "label": [trial.label for trial in trials],
+        **{name.removesuffix("_key"): column for name, column in named.items()},
         **settings_columns(trials),
         "runs": [len(runs) for runs in finished],
         "diverged": [sum(run.diverged for run in runs) for runs in finished],
