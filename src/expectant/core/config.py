@@ -150,16 +150,12 @@ class Config(metaclass=ConfigType):
         if module is not None and not trust and module not in sys.modules:
             raise ValueError(f"{component.__name__}: {trust_message(f'the module {module!r}')}")
         preset = data.pop("preset", None)
-        make: Any = component if preset is None else component.preset(preset)
+        make: Any = component
+        if preset == "paper" and hasattr(component, "paper"):
+            make = make.paper
+        elif preset is not None:
+            raise ValueError(f"{component.__name__}: unknown preset {preset!r}")
         return make(**{key: _from_plain(value, trust) for key, value in data.items()})
-
-    @classmethod
-    def preset(cls, name: object) -> Callable[..., Self]:
-        """Return the constructor that ``preset = "paper"`` stands for in data."""
-        if name != "paper" or not hasattr(cls, "paper"):
-            known = "'paper'" if hasattr(cls, "paper") else "none"
-            raise ValueError(f"{cls.__name__}: unknown preset {name!r} (known: {known})")
-        return cls.paper  # type: ignore[attr-defined]
 
     @classmethod
     def module_in(cls, data: dict[str, object]) -> str | None:

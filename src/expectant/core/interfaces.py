@@ -403,27 +403,10 @@ class Agent(AgentComponent, abstract=True):
     """
 
     algorithm: ClassVar[str] = ""
-    epsilon: float = parameter(
-        between(0, 1),
-        default=0.1,
-        kw_only=True,
-        meaning="probability of a random action, which may be the greedy one",
-    )
-    discount: float = parameter(
-        between(0, 1), default=0.99, kw_only=True, meaning="γ, the discount factor"
-    )
-    initial_value: float = parameter(
-        number(),
-        default=0.0,
-        kw_only=True,
-        meaning="initial value of states and actions; high values make it explore",
-    )
-    centering: float = parameter(
-        at_least(0),
-        default=0.0,
-        kw_only=True,
-        meaning="η, step size of the average reward relative to the values' (0: off)",
-    )
+    epsilon: float = parameter(between(0, 1), default=0.1, kw_only=True)
+    discount: float = parameter(between(0, 1), default=0.99, kw_only=True)
+    initial_value: float = parameter(number(), default=0.0, kw_only=True)
+    centering: float = parameter(at_least(0), default=0.0, kw_only=True)
 
     def state_weights(self, context: BuildContext) -> np.ndarray:
         """Return weights (D,) that give every state its initial value."""

@@ -115,14 +115,14 @@ def _reason(error: Exception) -> str:
 
 
 def cache_directory() -> Path:
-    """$EXPECTANT_CACHE_DIR, or a folder in the user's cache directory."""
+    """Return $EXPECTANT_CACHE_DIR, or a folder in the user's cache directory."""
     if given := os.environ.get("EXPECTANT_CACHE_DIR"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "expectant"
 
 
 def usable_directory() -> Path | None:
-    """The folder for kernels; None, with a line about it, if there can be none."""
+    """Return the folder for kernels; None, with a line about it, if there can be none."""
     try:
         os.makedirs(cache_directory(), mode=0o700, exist_ok=True)
         directory = Path(os.path.realpath(cache_directory()))  # links are followed once, here
@@ -141,30 +141,29 @@ def usable_directory() -> Path | None:
 
 def refuse_others(directory: Path) -> None:
     """Raise ``Unsafe`` if anybody else can write to a folder or exchange it."""
-    if not hasattr(os, "geteuid"):  # Windows, where users' folders are their own
-        return
-    for above in directory.parents:
-        mode = os.lstat(above).st_mode
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise Unsafe(_sentence(above, f"can be written by anybody (mode {mode & 0o7777:o})"))
+    if hasattr(os, "geteuid"):  # not on Windows, where users' folders are their own
+        for above in directory.parents:
+            mode = os.lstat(above).st_mode
+            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+                raise _unsafe(above, f"can be written by anybody (mode {stat.S_IMODE(mode):o})")
     _refuse(directory)
 
 
 def _refuse(path: Path) -> None:
+    status = os.lstat(path)
     if not hasattr(os, "geteuid"):
         return
-    status = os.lstat(path)
     if status.st_uid != os.geteuid():
-        raise Unsafe(_sentence(path, f"belongs to another user (uid {status.st_uid})"))
+        raise _unsafe(path, f"belongs to another user (uid {status.st_uid})")
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
-        raise Unsafe(_sentence(path, "is neither a file nor a folder"))
+        raise _unsafe(path, "is neither a file nor a folder")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(status.st_mode)
-        raise Unsafe(_sentence(path, f"can be written by others (mode {mode:o}; chmod go-w it)"))
+        raise _unsafe(path, f"can be written by others (mode {mode:o}; chmod go-w it)")
 
 
-def _sentence(path: Path, reason: str) -> str:
-    return (
+def _unsafe(path: Path, reason: str) -> Unsafe:
+    return Unsafe(
         f"no compiled kernels are taken from {path}, which {reason}: "
         "set EXPECTANT_CACHE_DIR to a folder of your own"
     )

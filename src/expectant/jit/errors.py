@@ -48,26 +48,20 @@ def _reason(lines: list[str]) -> str:
             f"the global {unknown['name']} is a {unknown['kind']}, which compiled code cannot use: "
             "make it a number, an array or a tuple of numbers"
         )
-    for word, meaning in _UNSUPPORTED.items():
-        if word in first:
-            return f"a part cannot be compiled: {meaning}"
+    reason = next((meaning for word, meaning in _UNSUPPORTED.items() if word in first), first)
     if missing := _ATTRIBUTE.search(first):
-        return _no_attribute(**missing.groupdict())
-    if first.startswith("No implementation of function"):
+        reason = (
+            f"{missing['name']} is no field of {missing['owner']}, and compiled code knows nothing "
+            "else of it: write a function with @expectant.core.verbs.function above it"
+        )
+        if missing["owner"] == _GENERATOR:
+            reason = (
+                f"rng.{missing['name']} is not there in compiled code: draw with rng.random() or "
+                "rng.integers(low, high)"
+            )
+    elif first.startswith("No implementation of function"):
         specific = [line for line in lines if re.match(r"\w*Error: ", line)]
         call = next((line.removeprefix(">>> ") for line in lines if line.startswith(">>>")), "")
         call = call.replace(f"{_GENERATOR}_", "rng.").replace(f"({_GENERATOR}, ", "(")
-        first = f"{call}: {specific[-1].partition(': ')[2]}" if specific else f"no {call} in Numba"
-    return f"a part cannot be compiled: {_RAISED.sub('', first).rstrip('.')}"
-
-
-def _no_attribute(name: str, owner: str) -> str:
-    if owner == _GENERATOR:
-        return (
-            f"a part cannot be compiled: rng.{name} is not there in compiled code: draw with "
-            "rng.random() or rng.integers(low, high)"
-        )
-    return (
-        f"a part cannot be compiled: {name} is no field of {owner}, and compiled code knows "
-        "nothing else of it: write a function with @expectant.core.verbs.function above it"
-    )
+        reason = f"{call}: {specific[-1].partition(': ')[2]}" if specific else f"no {call} in Numba"
+    return f"a part cannot be compiled: {_RAISED.sub('', reason).rstrip('.')}"
