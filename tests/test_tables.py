@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from test_docs import DOCS, ROOT, rows
 from test_site import context
 
+import expectant as ex
 from expectant.experiments.config_file import read_config
 from expectant.experiments.grid import settings_of
 from expectant.experiments.study import packaged_studies, read_study
@@ -170,6 +172,33 @@ def test_open_questions_are_answered_as_their_studies_do():
     linear = "Do linear values earn more with distributions than with means?"
     given = ("corridor, given models", "room, given models")
     assert ask("nonlinear-values", linear, *given) == {"equal", "unclear"}
+
+
+def test_exact_numbers_in_the_text_are_right():
+    shown = rows(DOCS / "what-holds.md", "| slip |")
+    slips = [0, 0.1, 0.3, 1 / 3, 0.35, 0.4]
+    domains = [ex.Corridor(slip=slip) for slip in slips]
+    gaps = [ex.exact.planning_gap(domain).max() for domain in domains]
+    points = [ex.exact.fixed_point(domain, "invalid") for domain in domains]
+    errors = [
+        abs(point.action_values - ex.exact.optimal_action_values(domain)).max()
+        for domain, point in zip(domains, points, strict=True)
+    ]
+    returns = [ex.exact.epsilon_greedy_optimal_return(domain, 0.1) for domain in domains]
+    exact = [gaps, errors, returns, [point.start_return for point in points]]
+    for row, numbers in zip(shown, exact, strict=True):
+        assert [float(cell) for cell in row[1:]] == pytest.approx(numbers, abs=6e-3)
+    trap = ex.Counterexample(exit_reward=-1.0)
+    right = ex.exact.epsilon_greedy_optimal_return(trap, 0.1)
+    wrong = 0.95 * -1 + 0.05 * (-0.25)
+    assert f"earns {right:.4f} an episode and choosing B {wrong:.4f}".replace("-", "−") in (
+        (DOCS / "idea.md").read_text()
+    )
+    maze = ex.domains.DynaMaze()
+    evenly = np.full((maze.states, maze.actions), 1 / maze.actions)
+    lengths = ex.exact.option_durations(maze, evenly, np.zeros(maze.states), discount=1.0)
+    text = f"exactly {maze.mdp().outcomes.start @ lengths:.1f} steps"
+    assert text in (DOCS / "textbook.md").read_text()
 
 
 def test_statements_about_interpretations_hold():

@@ -324,6 +324,10 @@ NUMBERS: dict[str, Callable[[], Any]] = {
 for _group in ("every", "some", "none", "undecided"):
     NUMBERS[f"claims {_group}"] = lambda g=_group: len(claim_groups()[g])
     NUMBERS[f"ids {_group}"] = lambda g=_group: ",&nbsp;".join(map(str, claim_groups()[g]))
+for _name in ("joint", "interpretations", "parameters"):
+    NUMBERS[f"minutes {_name}"] = lambda n=_name: round(
+        read(f"measured/{n}:processor_seconds") / 60
+    )
 for _study in JUDGED:
     NUMBERS[f"{_study} claims"] = lambda s=_study: _count_verdicts(s)
     NUMBERS[f"{_study} holds"] = lambda s=_study: _count_verdicts(s, "holds")
