@@ -64,8 +64,10 @@ def draw_counterexample(axes: Axes) -> None:
                 fontsize=12,
             )
     axes.add_patch(Circle((2.0, 0.0), 0.24, fc="#eeeeee", ec=GREY, lw=1.2, ls="--", zorder=3))
-    axes.text(2.0, 0.0, "½ + ½", ha="center", va="center", fontsize=8, color=GREY, zorder=4)
-    axes.text(2.4, 0.0, "what the model predicts: the mean", va="center", fontsize=11, color=GREY)
+    axes.text(2.0, 0.0, "mean", ha="center", va="center", fontsize=8, color=GREY, zorder=4)
+    axes.text(
+        2.4, 0.0, "what the model predicts: half 2, half 3", va="center", fontsize=11, color=GREY
+    )
     axes.text(4.2, 1.55, "reward", ha="center", fontsize=11, color=GREY)
     lines = {
         f"state values:  mean of the max = {mean_of_max:.0f}  →  A is right": GREEN,
