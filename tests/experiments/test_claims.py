@@ -198,7 +198,8 @@ def test_verdicts_serialise():
     assert list(found) == [
         *("id", "figure", "interpretation", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "replication_probability", "rule", "detail"),
-        *("label", "unit", "note", "floored", "stated", "reference", "statistic"),
+        *("label", "unit", "note", "floored", "stated", "reference"),
+        *("statement", "short", "ours", "statistic"),
     ]
     assert found["statistic"] == found["effect"] and json.dumps(found, allow_nan=False)
 

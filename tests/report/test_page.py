@@ -90,7 +90,7 @@ def test_the_sentence_and_the_bars_count_the_claims_of_the_source(report: Report
 
 def test_a_claim_is_drawn_in_margins_from_the_claimed_number() -> None:
     verdict = {"id": 1, "figure": "1", "interpretation": "", "claim": "c", "verdict": "holds",
-               "stated": "about", "reference": -7.0, "margin": 2.0}  # fmt: skip
+               "stated": "about", "reference": -7.0, "margin": 2.0, "label": "", "unit": ""}  # fmt: skip
     near = verdict | {"effect": -5.0, "low": -6.0, "high": -4.0}
     far = verdict | {"effect": 93.0, "low": 92.0, "high": 94.0}
     ((claim),) = claims_of([near, far])

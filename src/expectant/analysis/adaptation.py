@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Panel, Unavailable
 
 RECOVERED_FRACTION = 0.8
@@ -153,6 +154,28 @@ class Score:
     @property
     def adapted_runs(self) -> int:
         return int((self.adaptation >= ADAPTED).sum())
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the scores with their verdict, ready for JSON; NaN becomes None."""
+
+        def plain(value: float) -> float | None:
+            return round(float(value), 6) if math.isfinite(value) else None
+
+        verdict, why = adaptation_verdict(self.mean_first, self.mean_adaptation)
+        _, low, high = interval(self.adaptation)
+        return {
+            "phase1": [plain(value) for value in self.ends[BEFORE]],
+            "phase2": [plain(value) for value in self.ends[LOCAL]],
+            "phase3": [plain(value) for value in self.ends[AFTER]],
+            "P1": plain(self.mean_first),
+            "adaptation": plain(self.mean_adaptation),
+            "adaptation_low": plain(float(low)),
+            "adaptation_high": plain(float(high)),
+            "adaptation_by_seed": [plain(value) for value in self.adaptation],
+            "adapted_seeds": self.adapted_runs,
+            "verdict": verdict,
+            "why": why,
+        }
 
 
 def is_adaptation_test(panel: Panel) -> bool:

@@ -136,7 +136,8 @@ class Verdict:
     all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
     nothing was drawn or the source does not give its number of runs. ``label`` names the number,
     in which ``unit``; it is claimed to be ``stated`` ("above", "at least" or "about") the
-    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor.
+    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor. The
+    ``statement`` is what was tested; ``short`` and ``ours`` are those of the claim.
     """
 
     id: int
@@ -159,6 +160,9 @@ class Verdict:
     floored: int = 0
     stated: str = ""
     reference: float = math.nan
+    statement: str = ""
+    short: str = ""
+    ours: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number that is not finite becomes None.
@@ -203,7 +207,10 @@ def _judge_claim(
     except Unavailable as reason:
         nothing = (math.nan,) * 4
         detail = f"Not enough data: {reason}."
-        return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
+        return Verdict(
+            *about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail, statement=claim.statement,
+            short=claim.short, ours=claim.ours,
+        )  # fmt: skip
     outcome, decisive = verdict(findings)
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
     runs = min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0)
@@ -214,7 +221,8 @@ def _judge_claim(
         f"{evidence[0].upper()}{evidence[1:]}.", decisive.label,
         "times" if claim.work else decisive.unit,
         SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
-        decisive.statement.kind, decisive.statement.reference,
+        decisive.statement.kind, decisive.statement.reference, claim.statement, claim.short,
+        claim.ours,
     )  # fmt: skip
 
 

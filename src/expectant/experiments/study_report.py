@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from expectant.analysis.adaptation import (
-    AFTER,
-    BEFORE,
-    LOCAL,
-    Score,
-    adaptation_verdict,
-    is_adaptation_test,
-    score_adaptation,
-)
-from expectant.analysis.curves import interval
+from expectant.analysis.adaptation import is_adaptation_test, score_adaptation
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
 from expectant.experiments.curves import CURVES
@@ -26,9 +16,26 @@ from expectant.experiments.grid import value_text
 from expectant.experiments.runner import troubles_of, version_rows
 from expectant.experiments.study import StudyConfig
 from expectant.experiments.trials import Trial
-
-if TYPE_CHECKING:
-    from expectant.report import Curves, Section
+from expectant.report import (
+    Claims,
+    Curves,
+    Environment,
+    Folded,
+    Header,
+    Rules,
+    Section,
+    Summary,
+    Table,
+    Worlds,
+    chart_of,
+    draw_panels,
+    palette_of,
+    world_picture,
+    write_page,
+)
+from expectant.report.figure import FILES
+from expectant.report.formatting import figure_name, format_two_digits
+from expectant.report.terminal_tables import curve_rows
 
 ABLATION = "ablation"  # figures whose names begin with it are folded
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
@@ -38,14 +45,12 @@ def write_report(
     config: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> list[Path]:
     """Draw all figures and write ``report.html``."""
-    return [
-        *(
-            path
-            for figure in config.figures
-            for path in _write_figures(config, folder, panels, figure)
-        ),
-        _write_page(config, folder, panels, verdicts),
-    ]
+    figures = [write_figures(config, folder, panels, figure) for figure in config.figures]
+    page = write_study_page(config, folder, panels, verdicts)
+    return [*(path for paths in figures for path in paths), page]
+
+
+# ---------------------------------------------------------------------------------------- figures
 
 
 def drawn_panels(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
@@ -61,76 +66,68 @@ def close_up_panels(
     panels: Sequence[Panel], figure: str, runs: int | None, zoom: int | None
 ) -> list[Panel]:
     """Return the panels of a figure around the first move of the goal, none without a ``zoom``."""
-    chosen = [panel.first_runs(runs) for panel in panels if panel.figure == figure and zoom]
-    return [
-        window for panel in chosen for window in panel.windows(*2 * [(zoom or 0) // panel.bin])[:1]
-    ]
+    close_ups: list[Panel] = []
+    for panel in panels if zoom else ():
+        if panel.figure == figure:
+            close_ups += panel.first_runs(runs).windows(*2 * [(zoom or 0) // panel.bin])[:1]
+    return close_ups
+
+
+def write_figures(
+    config: StudyConfig, folder: Path, panels: Sequence[Panel], figure: str
+) -> list[Path]:
+    """Draw a figure under all interpretations, and under each with its close-ups."""
+    runs, zoom = config.drawn_runs(figure), config.study.experiments[figure].zoom
+    drawn, palette = drawn_panels(panels, figure, runs), palette_of(panels)
+    everything = [*drawn, *close_up_panels(panels, figure, runs, zoom)]
+    title, stem = config.warning if config.quick else "", folder / _figure_stem(config, figure)
+    names = list(dict.fromkeys(panel.interpretation for panel in drawn))
+    if len(names) == 1:
+        return draw_panels(everything, title, stem, palette)
+    paths = draw_panels(drawn, title, stem, palette)
+    for name in names:
+        chosen = [panel for panel in everything if panel.interpretation == name]
+        paths += draw_panels(chosen, title, f"{stem}-{name}", palette)
+    return paths
 
 
 def _figure_stem(config: StudyConfig, figure: str) -> str:
     return f"figure-{figure}" if len(config.study.figures) > 1 else "figure"
 
 
-def _write_figures(
-    config: StudyConfig, folder: Path, panels: Sequence[Panel], figure: str
-) -> list[Path]:
-    """Draw a figure under all interpretations, and under each with its close-ups."""
-    from expectant.report import draw_panels, palette_of
-
-    runs, zoom = config.drawn_runs(figure), config.study.experiments[figure].zoom
-    drawn, close_ups = (
-        drawn_panels(panels, figure, runs),
-        close_up_panels(panels, figure, runs, zoom),
-    )
-    stem, palette = folder / _figure_stem(config, figure), palette_of(panels)
-    names = list(dict.fromkeys(panel.interpretation for panel in drawn))
-    if len(names) == 1:
-        return draw_panels([*drawn, *close_ups], config.warning, stem, palette)
-    paths = draw_panels(drawn, config.warning, stem, palette)
-    for name in names:
-        chosen = [panel for panel in [*drawn, *close_ups] if panel.interpretation == name]
-        paths += draw_panels(chosen, config.warning, f"{stem}-{name}", palette)
-    return paths
+# ------------------------------------------------------------------------------------------- page
 
 
-def _write_page(
+def write_study_page(
     config: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> Path:
-    from expectant.report import (
-        Claims,
-        Environment,
-        Folded,
-        Header,
-        Summary,
-        palette_of,
-        write_page,
-    )
-
+    """Write ``report.html``."""
     study, trials = config.study, config.trials
-    entries, alerts = _verdict_entries(config, verdicts), _alerts(folder, trials)
+    order = [*study.figures, *(claim.figure for claim in study.claims)]
+    ordered = sorted(verdicts, key=lambda verdict: (order.index(verdict.figure), verdict.id))
+    entries, alerts = [verdict.to_dict() for verdict in ordered], _alerts(folder, trials)
     figures = [_figure_section(config, name, panels, entries, alerts) for name in config.figures]
     main = [section for section in figures if not section.figure.startswith(ABLATION)]
     ablations = [section for section in figures if section not in main]
     others = [entry for entry in entries if entry["figure"] not in config.figures]
-    environment = [
-        *version_rows(folder), ("seed", trials[0].seed), ("command", config.command()),
-    ]  # fmt: skip
-    tested = sum(bool(section.claims) for section in ablations)
-    hint = f"{len(ablations)} experiments on {tested} explanations that the source gives"
+    explained = sum(bool(section.claims) for section in ablations)
+    heads, rows = curve_rows(panels)
     sections = [
         Header(
             study.title, "", study.notes, study.source, study.link, _header_facts(config, folder),
             config.warning,
         ),
         Summary(entries, main, bool(study.source)),
-        *_adaptation_section(panels, trials),
+        *_adaptation_tables(panels, trials),
         *main,
-        *([] if study.claims else [_means_table(panels)]),
-        Folded("Ablations", hint, ablations),
+        Table(f"Mean {panels[0].quantity}", heads, [] if study.claims else rows),
+        Folded("Ablations", f"{len(ablations)} experiments on {explained} explanations", ablations),
         Claims(others, "Discussion" if study.source else "Claims without a figure"),
         _rules(config, entries),
         Folded("Domains", "states, transitions and rewards", _draw_worlds(config, trials)),
-        Environment(environment),
+        Environment(
+            [*version_rows(folder), ("seed", trials[0].seed)], config.command(), study.folder_note
+        ),
     ]  # fmt: skip
     return write_page(folder / "report.html", sections, palette_of(panels))
 
@@ -140,31 +137,12 @@ def _header_facts(config: StudyConfig, folder: Path) -> list[str]:
     computed = datetime.fromtimestamp((folder / CURVES).stat().st_mtime, UTC)
     runs = sorted({config.claim_runs(figure) for figure in config.figures})
     counted = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else str(runs[0])
-    return [
-        f"{computed:%-d %B %Y}", f"seed {config.trials[0].seed}", f"{counted} runs an agent",
-    ]  # fmt: skip
-
-
-def _verdict_entries(config: StudyConfig, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return all verdicts with their claims' texts, in the order of the figures."""
-    claims = {claim.id: claim for claim in config.study.claims}
-    order = [*config.study.figures, *(claim.figure for claim in config.study.claims)]
-    entries = [
-        {
-            **verdict.to_dict(),
-            "short": claims[verdict.id].short,
-            "ours": claims[verdict.id].ours,
-            "statement": claims[verdict.id].statement,
-        }
-        for verdict in verdicts
-    ]
-    return sorted(entries, key=lambda entry: (order.index(entry["figure"]), entry["id"]))
+    seed = f"seed {config.trials[0].seed}"
+    return [f"{computed.day} {computed:%B %Y}", seed, f"{counted} runs of every agent"]
 
 
 def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> Section:
     """Return the rules of verdicts and the meanings of the metrics of the claims."""
-    from expectant.report import Rules
-
     judged = {entry["id"] for entry in entries}
     metrics = [m for claim in config.study.claims if claim.id in judged for m in claim.metrics]
     meanings = {metric.title: f"{metric.meaning}." for metric in metrics}
@@ -174,28 +152,15 @@ def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> Section
 def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, str]]]:
     """Return (trial, problem) of every figure."""
     alerts: dict[str, list[tuple[str, str]]] = {}
-    troubles = troubles_of(folder)
-    for trial, trouble in zip(trials, troubles, strict=False):
-        if trouble.text:
+    for trial, row in zip(trials, troubles_of(folder), strict=False):
+        if row.text:
             who = ", ".join(filter(None, (trial.label, trial.panel, trial.interpretation)))
-            alerts.setdefault(trial.experiment, []).append((who, trouble.text))
+            alerts.setdefault(trial.experiment, []).append((who, row.text))
     return alerts
-
-
-def _means_table(panels: Sequence[Panel]) -> Section:
-    """Return the table of means that the terminal prints, without the times."""
-    from expectant.report import Table
-    from expectant.report.terminal_tables import curve_rows
-
-    heads, rows = curve_rows(panels)
-    return Table(f"Mean {panels[0].quantity}", heads, rows)
 
 
 def _draw_worlds(config: StudyConfig, trials: Sequence[Trial]) -> list[Section]:
     """Draw the domains of the figures in ``worlds``."""
-    from expectant.report import Worlds, world_picture
-    from expectant.report.formatting import figure_name
-
     pictures = []
     for figure in config.study.worlds:
         if figure in config.figures:
@@ -213,18 +178,13 @@ def _figure_section(
     alerts: Mapping[str, list[tuple[str, str]]],
 ) -> Curves:
     """Return the section of a figure: its curves, the claims about it, and its parameters."""
-    from expectant.report import Curves, chart_of
-    from expectant.report.figure import FILES
-
-    study, first, trials = config.study, config.study.experiments[figure], config.trials
-    runs = config.drawn_runs(figure)
+    study, first, runs = config.study, config.study.experiments[figure], config.drawn_runs(figure)
     parameters: dict[str, list[str]] = {}
     for name in study.interpretations_of(figure):
-        chosen = [t for t in trials if (t.experiment, t.interpretation) == (figure, name)]
+        chosen = [t for t in config.trials if (t.experiment, t.interpretation) == (figure, name)]
         for parameter, value in _parameter_rows(chosen, runs):
             parameters.setdefault(parameter, []).append(value)
     close_ups = close_up_panels(panels, figure, runs, first.zoom)
-    stem = _figure_stem(config, figure)
     return Curves(
         figure,
         "" if first.title == study.title else first.title,  # which the page begins with
@@ -232,7 +192,7 @@ def _figure_section(
         [entry for entry in entries if entry["figure"] == figure],
         [f"mean of {runs} run{'s' * (runs > 1)} and 95 % bootstrap interval"],
         alerts.get(figure, []),
-        [f"{stem}.{kind}" for kind in FILES],
+        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES],
         chart_of(close_ups) if close_ups else None,
         [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
         first.notes,
@@ -278,26 +238,24 @@ def _parameter_text(value: Any) -> str:
 # ------------------------------------------------------------------------------------ local changes
 
 
-def _adaptation_section(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[Section]:
-    """Return verdicts on adaptation, where agents went through a local change."""
-    from expectant.report import Adaptation
-    from expectant.report.formatting import figure_name
-
-    figures = dict.fromkeys(panel.figure for panel in panels if is_adaptation_test(panel))
-    tests = {
-        figure_name(figure): adaptation_rows([p for p in panels if p.figure == figure], trials)
-        for figure in figures
-    }
-    names = {
-        panel.panel or panel.figure: panel.title or panel.panel or figure_name(panel.figure)
-        for panel in panels
-    }
-    backups = {
-        (panel.panel or panel.figure, key): label
-        for panel in panels
-        for key, label in panel.labels.items()
-    }
-    return [Adaptation(tests, names, backups)] if tests else []
+def _adaptation_tables(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[Section]:
+    """Return verdicts on adaptation, where agents went through a local change, by figure."""
+    tables: list[Section] = []
+    for figure in dict.fromkeys(panel.figure for panel in panels if is_adaptation_test(panel)):
+        chosen = [panel for panel in panels if panel.figure == figure]
+        agents = {p.panel or p.figure: p.title or p.panel or figure_name(figure) for p in chosen}
+        labels = {key: label for panel in chosen for key, label in panel.labels.items()}
+        by_backups: dict[str, dict[str, tuple[str, str]]] = {}
+        for row in adaptation_rows(chosen, trials):
+            text = f"{format_two_digits(row['adaptation'])} (P1 {format_two_digits(row['P1'])})"
+            by_backups.setdefault(row["backups"], {})[row["agent"]] = row["verdict"], text
+        rows = [
+            [labels[backups], *(cells.get(agent, "–") for agent in agents)]
+            for backups, cells in by_backups.items()
+        ]
+        heading = f"Adaptation at a glance: {figure_name(figure)}"
+        tables.append(Table(heading, ["backups", *agents.values()], rows))
+    return tables
 
 
 def adaptation_rows(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[dict[str, Any]]:
@@ -307,7 +265,7 @@ def adaptation_rows(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[di
     for panel in filter(is_adaptation_test, panels):
         for key, curves in panel.curves.items():
             name = panel.panel or panel.figure
-            data = score_as_data(score_adaptation(panel, curves))
+            data = score_adaptation(panel, curves).as_data()
             settings = _changed_settings(agents[name, key])
             rows.append({"agent": name, "backups": key, "settings": settings, **data})
     return rows
@@ -321,26 +279,3 @@ def _changed_settings(agent: Any) -> str:
         if field.name != "backups" and getattr(agent, field.name) != field.default
     ]
     return f"{type(agent).__name__}({', '.join(settings)})"
-
-
-def score_as_data(score: Score) -> dict[str, Any]:
-    """Return a score with its verdict, ready for JSON; NaN becomes None."""
-
-    def plain(value: float) -> float | None:
-        return round(float(value), 6) if math.isfinite(value) else None
-
-    verdict, why = adaptation_verdict(score.mean_first, score.mean_adaptation)
-    low, high = (float(end) for end in interval(score.adaptation)[1:])
-    return {
-        "phase1": [plain(value) for value in score.ends[BEFORE]],
-        "phase2": [plain(value) for value in score.ends[LOCAL]],
-        "phase3": [plain(value) for value in score.ends[AFTER]],
-        "P1": plain(score.mean_first),
-        "adaptation": plain(score.mean_adaptation),
-        "adaptation_low": plain(low),
-        "adaptation_high": plain(high),
-        "adaptation_by_seed": [plain(value) for value in score.adaptation],
-        "adapted_seeds": score.adapted_runs,
-        "verdict": verdict,
-        "why": why,
-    }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from expectant.experiments.runner import troubles_in, troubles_section, version_
 from expectant.experiments.store import folder_note, rerun_command
 from expectant.experiments.sweep import SEARCH
 from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
-from expectant.report import Environment, Header, Parameters, Section, Table, draw_chart, write_page
+from expectant.report import Environment, Header, Section, Table, draw_chart, write_page
 from expectant.report.chart import Chart, Curve, Plot, columns_for, value_range
 from expectant.report.formatting import format_number, parameter_name, slug
 from expectant.report.palette import Palette
@@ -50,8 +50,11 @@ def write_report(best: Best) -> list[Path]:
         *(Table(*table) for table in best.tables()),
         section,
         troubles_section(troubles_in(folder.table)),
-        Parameters([], (), command, folder_note(folder.path) if command else ""),
-        Environment([*version_rows(folder.path), ("seed", experiment.seed)]),
+        Environment(
+            [*version_rows(folder.path), ("seed", experiment.seed)],
+            command,
+            folder_note(folder.path),
+        ),
     ]
     figures = draw_sensitivities(best, section.palette)
     return [*figures, write_page(folder.path / REPORT, sections, section.palette)]
@@ -133,7 +136,6 @@ class SweepSection(Section):
     where a run diverged.
     """
 
-    plots: ClassVar[bool] = True
     best: Best
     curves: np.ndarray
     positions: np.ndarray

@@ -6,13 +6,11 @@ from expectant.report.mdp_drawing import draw_world, world_picture
 from expectant.report.page import write_page
 from expectant.report.palette import Palette, Style
 from expectant.report.sections import (
-    Adaptation,
     Claims,
     Curves,
     Environment,
     Folded,
     Header,
-    Parameters,
     Rules,
     Section,
     Summary,
@@ -21,7 +19,6 @@ from expectant.report.sections import (
 )
 
 __all__ = [
-    "Adaptation",
     "Chart",
     "Claims",
     "Curves",
@@ -29,7 +26,6 @@ __all__ = [
     "Folded",
     "Header",
     "Palette",
-    "Parameters",
     "Rules",
     "Section",
     "Style",

@@ -174,9 +174,10 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
 
 def _heading(plot: Plot, chart: Chart) -> str:
     """Return the name of a plot, and its interpretations where plots differ in them."""
+    if len(chart.interpretations) < 2:
+        return plot.heading
     names = " and ".join(plot.interpretations)
-    differs = len(chart.interpretations) > 1
-    return " · ".join(filter(None, (plot.heading, f"interpretation: {names}" if differs else "")))
+    return f"{plot.heading} · {names}" if plot.heading else f"interpretation: {names}"
 
 
 def _columns(chart: Chart) -> int:

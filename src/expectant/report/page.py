@@ -16,11 +16,9 @@ import numpy as np
 from expectant.core.errors import require_extra
 from expectant.core.files import write_text
 from expectant.report.formatting import (
-    figure_name,
     format_estimate,
     format_number,
     format_percent,
-    format_two_digits,
 )
 from expectant.report.palette import Palette
 from expectant.report.sections import BADGES, UNKNOWN, Curves, Header, Section
@@ -67,7 +65,7 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
 def _flatten(sections: Sequence[Section]) -> Iterator[Section]:
     for section in sections:
         yield section
-        yield from _flatten(section.parts)
+        yield from _flatten(getattr(section, "parts", ()))
 
 
 @cache
@@ -82,7 +80,7 @@ def _environment() -> Any:
     # Compact; a NaN would not be JSON.
     compact = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     environment.policies["json.dumps_kwargs"] = compact
-    for show in (format_number, format_two_digits, format_percent, figure_name):
+    for show in (format_number, format_percent):
         environment.filters[show.__name__] = show
     environment.globals |= {"badges": BADGES, "unknown_badge": UNKNOWN, "estimate": format_estimate}
     return environment
