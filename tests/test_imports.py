@@ -84,14 +84,14 @@ def test_no_modules_import_each_other():
     [
         (
             "import expectant",
-            ["numba", "matplotlib", "scipy", "pyarrow", "plotly", "gymnasium"],
+            ["numba", "matplotlib", "scipy", "pyarrow", "gymnasium"],
         ),
         ("import expectant.analysis", ["numba", "matplotlib"]),
         (
             "import sys; sys.argv = ['expectant', '--help']\n"
             "from expectant.cli import main\n"
             "try: main()\nexcept SystemExit: pass",
-            ["numba", "matplotlib", "scipy", "plotly", "gymnasium", "numpy.testing"],
+            ["numba", "matplotlib", "scipy", "gymnasium", "numpy.testing"],
         ),
     ],
     ids=["import", "analysis", "help"],

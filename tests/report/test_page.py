@@ -71,7 +71,7 @@ def test_addresses_and_links(report: Report) -> None:
     outline = Outline(report.text)
     assert len(outline.ids) == len(set(outline.ids))
     assert {link.removeprefix("#") for link in outline.links} <= set(outline.ids)
-    for anchor in ("summary", "figure-1", "figure-5a", "ablations", "discussion"):
+    for anchor in ("overview", "figure-1", "figure-5a", "ablations", "discussion"):
         assert f"#{anchor}" in outline.links
 
 

@@ -9,23 +9,30 @@ from expectant.report.formatting import format_estimate
 
 
 def rows(table: Any) -> list[list[str]]:
-    return [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
+    """Return the texts of all cells; a style is written in brackets."""
+
+    def text(cell: Any) -> str:
+        style = getattr(cell, "style", "")
+        return f"[{style}]{cell}" if style else str(cell)
+
+    columns = [[text(cell) for cell in column.cells] for column in table.columns]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def test_verdicts_fit_100_columns_and_stand_in_the_order_of_claims(capsys):
     def verdict(number: int, interpretation: str, outcome: str) -> Any:
-        text = f"claim {number} " + 20 * "which is long "
+        claim = f"claim {number} " + 20 * "which is long "
         return SimpleNamespace(
-            id=number, figure="5a", interpretation=interpretation, claim=text, verdict=outcome
-        )
+            id=number, interpretation=interpretation, claim=claim, verdict=outcome,
+            short="short" * (number == 7), ours=number == 7,
+        )  # fmt: skip
 
     table = tables.verdict_table([
         verdict(7, "text", "holds"), verdict(2, "text", "unclear"), verdict(2, "authors", "equal"),
     ])  # fmt: skip
-    assert [[row[0], *row[3:]] for row in rows(table)] == [
-        ["2", "[yellow]unclear[/]", "[blue]equal[/]"],
-        ["7", "[green]holds[/]", ""],
-    ]
+    first, second = rows(table)
+    assert (first[0], first[2:]) == ("2", ["[yellow]unclear", "[blue]equal"])
+    assert second == ["7", "short (ours)", "[green]holds", ""]
     tables.print_table(table)
     assert max(map(len, capsys.readouterr().out.splitlines())) == 100
 
@@ -38,8 +45,8 @@ def test_rows_of_the_adaptation_test():
     }  # fmt: skip
     diverged = row | {"adaptation": None, "why": ""}
     assert rows(tables.adaptation_table([row, diverged])) == [
-        ["one", "all", "[yellow]undecided[/] (in part)", "0.96", "0.50", "0.25 to 0.75", "1 of 2"],
-        ["one", "all", "[yellow]undecided[/]", "0.96", "–", "0.25 to 0.75", "1 of 2"],
+        ["one", "all", "[yellow]undecided (in part)", "0.96", "0.50", "0.25 to 0.75", "1 of 2"],
+        ["one", "all", "[yellow]undecided", "0.96", "–", "0.25 to 0.75", "1 of 2"],
     ]
 
 
@@ -64,5 +71,5 @@ def test_numbers_that_move_by_more_than_the_margin_are_marked():
     ])  # fmt: skip
     assert rows(table) == [
         ["text", "as it is", "", "+", "−", "?"],
-        ["text", "k", "3", "[reverse]?[/]", "", "?"],
+        ["text", "k", "3", "[reverse]?", "", "?"],
     ]

@@ -71,8 +71,10 @@ Version = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the results, resumed; results/NAME if not given.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all runs.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; one per core if not given.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all runs.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Threads; one per core if not given.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Import and run the modules that it names.")]
 

@@ -45,9 +45,11 @@ def watch(
     out: Annotated[
         Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
     ] = Path("results/watch.gif"),
-    frames: Annotated[int, typer.Option(min=2, help="Most frames.")] = 80,
-    episodes: Annotated[int | None, typer.Option(min=1, help="Length in episodes.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Length in steps.")] = None,
+    frames: Annotated[int, typer.Option(metavar="N", min=2, help="Most frames.")] = 80,
+    episodes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Length in episodes.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Length in steps.")] = None,
     seed: Seed = 0,
 ) -> None:
     """Animate learning: values, policy and model over the states."""

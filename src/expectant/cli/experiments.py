@@ -29,7 +29,9 @@ def run(
     search: Annotated[
         str | None, typer.Option(help="optuna: sample promising trials, not the whole grid.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Trials of a search for every agent.")] = 20,
+    trials: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Trials of a search for every agent.")
+    ] = 20,
     accept_versions: Annotated[
         bool,
         typer.Option("--accept-versions", help="Use runs of other library versions as well."),
@@ -82,7 +84,8 @@ def best(
         str, typer.Option(help="The metric to select by: mean, final, after-switch, drop, …")
     ] = "mean",
     confirm: Annotated[
-        int | None, typer.Option(min=1, help="Report this many fresh runs of the best.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Report this many fresh runs of the best."),
     ] = None,
     margin: Annotated[
         float | None, typer.Option(help="Smallest difference that matters; 5 % of the mean.")

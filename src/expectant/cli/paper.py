@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from expectant.cli.common import Json, Out, Threads, command, fail, plain_errors, print_json
 from expectant.core.rng import SEED
+
+Names = list[str] | None
+
+
+def name_option(text: str) -> Any:
+    return typer.Option(metavar="NAME", help=text)
 
 
 @command("The paper")
@@ -17,39 +23,32 @@ def reproduce(
     study: Annotated[
         str, typer.Argument(help="A study by name (`expectant list`), or a folder of one.")
     ] = "kudashkina-2021",
-    figure: Annotated[
-        list[str] | None, typer.Option(help="One figure only, such as 5a; repeatable.")
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(help="Of `loca`: one agent only, such as lookahead; repeatable."),
-    ] = None,
+    figure: Annotated[Names, name_option("One figure only, such as 5a; repeatable.")] = None,
+    agent: Annotated[Names, name_option("Of `loca`: one agent only; repeatable.")] = None,
     backups: Annotated[
-        list[str] | None,
-        typer.Option(help="Of `loca`: one backup distribution only, such as seen; repeatable."),
+        Names, name_option("Of `loca`: one backup distribution only; repeatable.")
     ] = None,
     vary: Annotated[
-        bool,
-        typer.Option("--vary", help="Change one open detail of the source at a time instead."),
+        bool, typer.Option("--vary", help="Change one open detail of the source at a time.")
     ] = False,
     out: Out = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="5 runs of everything; verdicts are provisional.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of all runs, instead of the study's.")
+        int | None, typer.Option(metavar="N", min=0, help="Seed instead of the study's.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of every agent, instead of the study's number.")
+        int | None, typer.Option(metavar="N", min=1, help="Runs of every agent instead.")
     ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Run a study, by default the paper: every figure, and a verdict on every claim.
 
-    Writes report.html, figure-*.png and .svg, claims.json and curves.parquet; `reproduce loca` also
-    loca.json. With --vary: change one open detail at a time and measure, paired run by run, how
-    far the number of each claim moves. Writes interpretations.json. Interrupted, both resume.
+    Writes report.html, figures (PNG, SVG, PDF), claims.json and curves.parquet; `reproduce loca`
+    also loca.json. With --vary: measure, paired run by run, how far the number of each claim
+    moves; writes interpretations.json. Interrupted, both resume.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)

@@ -18,7 +18,7 @@ __all__ = ["EnvError", "PartError"]
 EXTRAS = {  # import names of the packages of every optional dependency in pyproject.toml
     "cli": ("typer", "rich"),
     "experiments": ("pyarrow", "filelock"),
-    "report": ("matplotlib", "plotly", "jinja2"),
+    "report": ("matplotlib", "jinja2"),
     "gym": ("gymnasium",),
     "optuna": ("optuna",),
     "ray": ("ray",),

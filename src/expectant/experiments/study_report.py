@@ -196,7 +196,7 @@ def _figure_section(
         chart_of(close_ups) if close_ups else None,
         [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
         first.notes,
-        config.command(figure),
+        config.command(figure) if len(config.figures) > 1 else "",
         study.folder_note,
     )
 

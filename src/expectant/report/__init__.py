@@ -19,24 +19,7 @@ from expectant.report.sections import (
 )
 
 __all__ = [
-    "Chart",
-    "Claims",
-    "Curves",
-    "Environment",
-    "Folded",
-    "Header",
-    "Palette",
-    "Rules",
-    "Section",
-    "Style",
-    "Summary",
-    "Table",
-    "Worlds",
-    "chart_of",
-    "draw_chart",
-    "draw_panels",
-    "draw_world",
-    "palette_of",
-    "world_picture",
-    "write_page",
-]
+    "Chart", "Claims", "Curves", "Environment", "Folded", "Header", "Palette", "Rules", "Section",
+    "Style", "Summary", "Table", "Worlds", "chart_of", "draw_chart", "draw_panels", "draw_world",
+    "palette_of", "world_picture", "write_page",
+]  # fmt: skip

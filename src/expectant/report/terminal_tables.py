@@ -14,14 +14,9 @@ from expectant.report.formatting import format_estimate, format_number, format_t
 
 WIDTH = 100  # where the output is not a terminal
 COLOURS = {
-    "holds": "green",
-    "does not hold": "red",
-    "equal": "blue",
-    "unclear": "yellow",
-    "undecided": "yellow",
-    "adaptive": "green",
-    "not adaptive": "red",
-}
+    "holds": "green", "does not hold": "red", "equal": "blue", "unclear": "yellow",
+    "undecided": "yellow", "adaptive": "green", "not adaptive": "red",
+}  # fmt: skip
 SIGNS = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
 
 
@@ -32,75 +27,74 @@ def print_table(table: Any) -> None:
     Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
 
 
-def _table(title: str, left: Sequence[str], right: Sequence[str] = ()) -> Any:
-    """Return an empty table with columns aligned to the left, then to the right."""
+def _table(
+    title: str, left: Sequence[str], right: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Any:
+    """Return a table of plain texts, with columns aligned to the left, then to the right."""
+    from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    shape = {"box": box.SIMPLE_HEAD, "pad_edge": False, "collapse_padding": True}
+    table = Table(title=title, title_justify="left", **shape)  # type: ignore[arg-type]
     for name in left:
         table.add_column(name)
     for name in right:
         table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return table
+
+
+def _coloured(verdict: str) -> Any:
+    from rich.text import Text
+
+    return Text(verdict, COLOURS.get(verdict, ""))
 
 
 def verdict_table(verdicts: Sequence[Any]) -> Any:
     """Return verdicts with claims in rows and interpretations in columns."""
-    from rich.markup import escape
-
-    interpretations = list(dict.fromkeys(verdict.interpretation for verdict in verdicts))
-    table = _table(
-        "Verdicts", ["", "figure", "claim", *(name or "verdict" for name in interpretations)]
-    )
+    names = list(dict.fromkeys(verdict.interpretation for verdict in verdicts))
+    rows = []
     for number in sorted({verdict.id for verdict in verdicts}):
-        by_interpretation = {v.interpretation: v for v in verdicts if v.id == number}
-        first = next(iter(by_interpretation.values()))
-        outcomes = [
-            _coloured(by_interpretation[interpretation].verdict)
-            if interpretation in by_interpretation
-            else ""
-            for interpretation in interpretations
-        ]
-        table.add_row(str(number), first.figure, escape(first.claim), *outcomes)
-    return table
-
-
-def _coloured(verdict: str) -> str:
-    return f"[{COLOURS[verdict]}]{verdict}[/]"
+        found = {v.interpretation: v for v in verdicts if v.id == number}
+        first = next(iter(found.values()))
+        ours = " (ours)" if first.ours else ""
+        outcomes = [_coloured(found[name].verdict) if name in found else "" for name in names]
+        rows.append([str(number), (first.short or first.claim) + ours, *outcomes])
+    return _table("", ["", "claim", *(name or "verdict" for name in names)], [], rows)
 
 
 def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     """Return variants in rows and claims in columns; marked: moved by more than the margin."""
+    from rich.text import Text
+
     claims = sorted({claim for row in rows for claim in row["verdicts"]})
+    lines = []
+    for row in rows:
+        cells = []
+        for claim in claims:
+            matters = any(part["matters"] for part in row["moved"].get(claim, ()))
+            sign = SIGNS.get(row["verdicts"].get(claim, ""), "")
+            cells.append(Text(sign, "reverse" if matters else ""))
+        detail, choice = row["detail"] or "as it is", row["choice"] or ""
+        lines.append([row["interpretation"], detail, choice, *cells])
     title = (
         "+ holds, = equal, − does not hold, ? unclear; marked: its number differs from the named "
         "interpretation's by more than the margin"
     )
-    table = _table(title, ["interpretation", "detail", "choice", *map(str, claims)])
-    for row in rows:
-        cells = []
-        for claim in claims:
-            sign = SIGNS.get(row["verdicts"].get(claim, ""), "")
-            matters = any(part["matters"] for part in row["moved"].get(claim, ()))
-            cells.append(f"[reverse]{sign}[/]" if matters else sign)
-        table.add_row(
-            row["interpretation"], row["detail"] or "as it is", row["choice"] or "", *cells
-        )
-    return table
+    return _table(title, ["interpretation", "detail", "choice", *map(str, claims)], [], lines)
 
 
 def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
     """Return means over all episodes and over the last quarter, and the time of a step."""
-    from rich.markup import escape
-
     heads, rows = curve_rows(panels)
-    names = heads.index("runs")
-    title = f"mean {panels[0].quantity}, 95 % intervals"
-    table = _table(title, heads[:names], [*heads[names:], "ns a step"])
     keys = [(panel.panel, agent) for panel in panels for agent in panel.curves]
     for key, row in zip(keys, rows, strict=True):
-        table.add_row(*map(escape, row), format_number(round(times.get(key, math.nan), 0)))
-    return table
+        row.append(format_number(round(times.get(key, math.nan), 0)))
+    names = heads.index("runs")
+    title = f"mean {panels[0].quantity}, 95 % intervals"
+    return _table(title, heads[:names], [*heads[names:], "ns a step"], rows)
 
 
 def curve_rows(panels: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
@@ -126,17 +120,14 @@ def _estimate(runs: np.ndarray) -> str:
 
 def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Return the adaptation test with one line per agent and backup distribution."""
-    table = _table(
-        "Local-change adaptation test",
-        ["agent", "backups", "verdict"],
-        ["P1", "adaptation", "95 %", "seeds that adapted"],
-    )
+    lines = []
     for row in rows:
-        reason = f" ({row['why']})" if row["why"] else ""
         keys = ("P1", "adaptation", "adaptation_low", "adaptation_high")
         first, mean, low, high = (format_two_digits(row[key]) for key in keys)
-        table.add_row(
-            row["agent"], row["backups"], _coloured(row["verdict"]) + reason, first, mean,
-            f"{low} to {high}", f"{row['adapted_seeds']} of {len(row['phase2'])}",
-        )  # fmt: skip
-    return table
+        verdict = _coloured(row["verdict"]).append(f" ({row['why']})" if row["why"] else "")
+        adapted = f"{row['adapted_seeds']} of {len(row['phase2'])}"
+        lines.append(
+            [row["agent"], row["backups"], verdict, first, mean, f"{low} to {high}", adapted]
+        )
+    heads = ["P1", "adaptation", "95 %", "seeds that adapted"]
+    return _table("Local-change adaptation test", ["agent", "backups", "verdict"], heads, lines)
