@@ -16,10 +16,9 @@ from expectant.report.plot import (
     bin_size,
     chart_of_results,
     common_optimum,
-    common_switch,
+    common_switches,
     curves_of,
     style_keys,
-    visible_switches,
 )  # fmt: skip
 
 INTERVAL = "mean of 4 runs, 95 % bootstrap interval"
@@ -50,7 +49,7 @@ def test_lines_bands_switches_and_the_optimum_are_drawn():
     assert [text.get_text() for text in axes.texts] == ["13.92"]
     means = np.stack([np.arange(10) + 0.5, RETURNS.mean(axis=0)], axis=1)
     assert any(xy.shape == means.shape and np.array_equal(xy, means) for xy in found)
-    assert len(axes.collections) == 3  # the bands and the optimum
+    assert len(axes.collections) == 2  # the bands
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("episode", "return per episode")
     assert figure.get_suptitle() == "Corridor, 4 runs"
     assert axes.get_xlim() == (0.0, 10.0)
@@ -140,11 +139,6 @@ def test_bins_are_round_and_not_too_many(episodes, size):
     assert bin_size(episodes) == size
 
 
-def test_switches_are_shown_unless_phases_are_shorter_than_a_bin():
-    assert visible_switches(400, 101) == [101, 202, 303]
-    assert visible_switches(400, 4) == visible_switches(400, None) == []
-
-
 def test_a_curve_over_episodes_by_hand():
     returns = [[1.0] * 81 + [5.0], [3.0] * 81 + [5.0]]  # 82 episodes, two by two
     (curve,) = curves_of({"a": result_of(returns)})
@@ -227,10 +221,11 @@ def test_there_is_no_optimum_where_there_is_no_one_number(changes):
 def test_over_steps_there_is_neither():
     result = result_of(rewards=[[1.0]], steps=10, domain=SWITCHING)
     assert not common_optimum([result]).is_known
-    assert common_switch([result]) is None
+    assert common_switches([result], 10) == []
 
 
-def test_switches_are_those_of_all():
-    assert common_switch(results({"domain": SWITCHING}, {"domain": SWITCHING})) == 5
-    assert common_switch(results({"domain": SWITCHING}, {"domain": ex.Corridor()})) is None
-    assert common_switch(results({"domain": ex.MountainCar()})) is None
+def test_switches_are_those_of_all_unless_phases_are_shorter_than_a_bin():
+    both = results({"domain": SWITCHING}, {"domain": SWITCHING})
+    assert common_switches(both, 16) == [5, 10, 15] and common_switches(both, 2_000) == []
+    assert common_switches(results({"domain": SWITCHING}, {"domain": ex.Corridor()}), 16) == []
+    assert common_switches(results({"domain": ex.MountainCar()}), 16) == []

@@ -123,6 +123,25 @@ class Plot:
         """Return the x of one of its curves."""
         return self.x if curve.x is None else curve.x
 
+    def data(self, chart: Chart) -> dict[str, Any]:
+        """Return what the page's script draws."""
+        names, shared = chart.level_names, ("heading", "x", "begin", "end", "scale")
+        listed = ("interpretations", "ticks", "breaks")
+        return {
+            **{name: getattr(self, name) for name in shared},
+            **{name: list(getattr(self, name)) for name in listed},
+            "xName": self.x_name or chart.x_name,
+            "levels": [
+                {"from": level.start, "to": level.end, "height": level.height,
+                 "last": level.end_height, "kind": names.index(level.name)}
+                for level in self.levels
+            ],
+            "curves": [
+                {name: value for name, value in vars(curve).items() if value is not None}
+                for curve in self.curves
+            ],
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Chart:
@@ -177,9 +196,8 @@ class Chart:
         curves, lowest = self._curves_of(key), self.lowest_below(key)
         parts = [] if lowest is None else [f"below the axis, down to {format_number(lowest)}"]
         if any(curve.diverged for curve in curves):
-            listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in curves)
-            alone = f"{curves[0].diverged} of {curves[0].runs} runs diverged"
-            parts.append(alone if len(curves) == 1 else f"runs diverged, by panel: {listed}")
+            counts = ", ".join(f"{curve.diverged} of {curve.runs}" for curve in curves)
+            parts.append(f"{counts} runs diverged")
         return f"({'; '.join(parts)})" if parts else ""
 
     def data(self, anchor: str = "") -> dict[str, Any]:
@@ -192,33 +210,8 @@ class Chart:
             "yName": self.y_name,
             "levels": self.level_names,
             "breakName": self.break_name if any(plot.breaks for plot in self.plots) else "",
-            "plots": [self._plot_data(plot) for plot in self.plots],
+            "plots": [plot.data(self) for plot in self.plots],
         }
-
-    def _plot_data(self, plot: Plot) -> dict[str, Any]:
-        names = self.level_names
-        return {
-            "heading": plot.heading,
-            "interpretations": list(plot.interpretations),
-            "x": plot.x,
-            "begin": plot.begin,
-            "end": plot.end,
-            "xName": plot.x_name or self.x_name,
-            "scale": plot.scale,
-            "ticks": list(plot.ticks),
-            "breaks": list(plot.breaks),
-            "levels": [
-                {"from": level.start, "to": level.end, "height": level.height,
-                 "last": level.end_height, "kind": names.index(level.name)}
-                for level in plot.levels
-            ],
-            "curves": [
-                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high,
-                 "runs": curve.runs, "diverged": curve.diverged}
-                | ({} if curve.x is None else {"x": curve.x})
-                for curve in plot.curves
-            ],
-        }  # fmt: skip
 
 
 def curve_of(key: str, runs: np.ndarray) -> Curve:

@@ -212,15 +212,10 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
 
 def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:
     """Draw exact levels, each labelled with its number if it reaches the end of the axis."""
-    from matplotlib.collections import LineCollection
-
     for level in plot.levels:
         dash = LEVEL_DASHES[chart.level_names.index(level.name) % len(LEVEL_DASHES)]
-        ends = [(level.start, level.height), (level.end, level.end_height)]
-        line = LineCollection(
-            [ends], colors=OPTIMUM_COLOUR, linewidths=0.9, linestyles=[(0, dash)], zorder=2
-        )
-        axes.add_collection(line)
+        ends = (level.start, level.end), (level.height, level.end_height)
+        axes.plot(*ends, color=OPTIMUM_COLOUR, linewidth=0.9, linestyle=(0, dash), zorder=2)
         if level.end >= plot.end:
             axes.annotate(
                 format_number(level.end_height), (1.0, level.end_height),

@@ -97,7 +97,7 @@ def chart_of_results(results: Mapping[str, Result]) -> Chart:
     curves = curves_of({keys[name]: result for name, result in results.items()})
     best = f"exact, ε-greedy on q*, ε = {optimum.epsilon:g}"
     levels = [Level(0, longest, optimum.value, best)] if optimum.is_known else []
-    breaks = visible_switches(longest, common_switch(some))
+    breaks = common_switches(some, longest)
     x = max((curve.x for curve in curves if curve.x is not None), key=len)
     names = EPISODE_NAMES if some[0].steps is None else STEP_NAMES
     return Chart([Plot("", x, longest, curves, breaks, levels)], 1, *names, break_name="switch")
@@ -129,29 +129,23 @@ def _label(name: str) -> str:
 def curves_of(results: Mapping[str, Result]) -> list[Curve]:
     """Average every result in bins, the same for all."""
     longest = max(result.returns.shape[1] for result in results.values())
-    curves = []
-    for key, result in results.items():
-        if result.steps is None:
-            values, bin_lengths = result.returns, np.ones(result.returns.shape[1])
-            together = bin_size(longest)
-        else:
-            values, bin_lengths = result.rewards, result.bin_lengths
-            together = -(-values.shape[1] // MOST_POINTS)
-        curves.append(_curve(key, result, finite_or_nan(values), bin_lengths, together))
-    return curves
+    return [_curve(key, result, bin_size(longest)) for key, result in results.items()]
 
 
-def _curve(key: str, result: Result, values: np.ndarray, sizes: np.ndarray, together: int) -> Curve:
-    """Average values (runs, n), of so many episodes or steps each, some ``together``."""
+def _curve(key: str, result: Result, together: int) -> Curve:
+    """Average some episodes ``together``, or the bins of a budget of steps."""
+    values, sizes = result.returns, np.ones(result.returns.shape[1])
+    if result.steps is not None:
+        values, sizes = result.rewards, result.bin_lengths
+        together = -(-values.shape[1] // MOST_POINTS)
     starts = np.arange(0, values.shape[1], together)
     totals = np.add.reduceat(sizes, starts)
-    means = np.add.reduceat(values * sizes, starts, axis=1) / totals
+    means = np.add.reduceat(finite_or_nan(values) * sizes, starts, axis=1) / totals
     mean, low, high = interval(means)
     if values.shape[0] == 1:  # has no interval
         low = high = np.full(mean.shape, np.nan)
-    ends = np.cumsum(totals)
-    diverged = int(result.diverged.sum())
-    return Curve(key, mean, low, high, values.shape[0], diverged, ends - totals / 2)
+    middles, diverged = np.cumsum(totals) - totals / 2, int(result.diverged.sum())
+    return Curve(key, mean, low, high, values.shape[0], diverged, middles)
 
 
 def bin_size(episodes: int) -> int:
@@ -167,17 +161,12 @@ def bin_size(episodes: int) -> int:
 # ------------------------------------------------------------------------------------ references
 
 
-def visible_switches(episodes: int, switch_every: int | None) -> list[int]:
-    """Return the episodes before switches; none if phases are shorter than bins."""
-    if switch_every is None or switch_every < bin_size(episodes):
+def common_switches(results: Sequence[Result], episodes: int) -> list[int]:
+    """Return the episodes before switches of all results; none if phases are shorter than bins."""
+    every, *others = {result.domain.switch_every for result in results}
+    if others or every is None or every < bin_size(episodes) or not _are_over_episodes(results):
         return []
-    return list(range(switch_every, episodes, switch_every))
-
-
-def common_switch(results: Sequence[Result]) -> int | None:
-    """Return the episodes between switches, if they are the same for all results over episodes."""
-    intervals = {result.domain.switch_every for result in results}
-    return intervals.pop() if len(intervals) == 1 and _are_over_episodes(results) else None
+    return list(range(every, episodes, every))
 
 
 class Optimum(NamedTuple):
