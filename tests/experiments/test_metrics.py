@@ -13,7 +13,7 @@ import expectant as ex
 from expectant.analysis.adaptation import LAST, adaptation_verdict, recovery_times, score_adaptation
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.experiments.metrics import find_metric
-from expectant.experiments.study_report import adaptation_rows, score_as_data
+from expectant.experiments.study_report import adaptation_rows
 
 
 def panel_of(*curves: list[float], bin: int = 10, switch_every: int | None = None) -> Panel:
@@ -201,7 +201,7 @@ def test_adaptation_verdicts(learned, adapted, expected, why):
 
 def test_a_diverged_run_is_not_dropped():
     panel, rows = ends_of([2.0, 2.0], [1.5, np.nan])
-    data = score_as_data(score_adaptation(panel, rows))
+    data = score_adaptation(panel, rows).as_data()
     assert data["verdict"] == "undecided"
     assert data["adaptation"] is None
     assert data["phase2"] == [1.5, None]
