@@ -45,7 +45,7 @@ from expectant.experiments.toml_tables import to_toml
 from expectant.features import Categorical, Identity, Joined, OneHot, Tiles
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
 from expectant.jit.compile import use_compiled
-from expectant.report import Curves, Environment, Header, Parameters, Table, write_page
+from expectant.report import Curves, Environment, Header, Table, write_page
 from expectant.report.chart import chart_of, palette_of
 from expectant.report.formatting import format_interval, format_number
 from expectant.step_sizes import StepSize
@@ -568,8 +568,7 @@ class QuickCheck:
             Header(f"What can be learned in {self.environment}", "", self.findings()),
             *([Curves("1", "Fresh runs", chart_of([panel]))] if self.agents else []),
             Table("The best of each kind", HEADS, self.rows()),
-            Parameters([], (), self.command, folder_note(folder) if self.command else ""),
-            Environment([*facts.items(), *versions().items()]),
+            Environment([*facts.items(), *versions().items()], self.command, folder_note(folder)),
         ]
         write_page(folder / "report.html", sections, palette_of([panel]))
 
