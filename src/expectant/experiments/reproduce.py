@@ -127,10 +127,9 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
         experiment = replace(read_config(folder / CONFIG, trust=trust), **names)
         config, command = _one_figure(experiment, folder), rerun_command("run", folder)
     else:
-        config = StudyConfig(
-            read_study(facts["study"], trust), tuple(facts["figures"]), facts["seed"],
-            facts["runs"], facts["quick"], tuple(facts["panels"]), tuple(facts["agents"]),
-        )  # fmt: skip
+        asked = {name: facts[name] for name in ("seed", "runs", "quick")}
+        asked |= {name: tuple(facts[name]) for name in ("figures", "panels", "agents")}
+        config = StudyConfig(read_study(facts["study"], trust), **asked)
         command = f"{config.command()} --out {quote(str(folder))}"
     return config, group_panels(config.trials, read_curves(path, config.trials, command))
 

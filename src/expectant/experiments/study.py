@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from expectant.core.config import allow_local_imports, suggest_name, trust_message
-from expectant.core.rules import either, whole
+from expectant.core.rules import whole
 from expectant.experiments.claims import Claim, Sizes, read_claims
 from expectant.experiments.config_file import Changes, Experiment, parse_config
 from expectant.experiments.store import describe_origin, kind_of, versions
@@ -61,7 +61,6 @@ class Detail:
     question: str = key(text(), "")
     figures: tuple[str, ...] = key(texts(), ())
     choices: tuple[DetailChoice, ...] = key(tables(DetailChoice), ())
-    source: str = key(text(), "")
 
     def concerns(self, figure: str) -> bool:
         return not self.figures or figure in self.figures
@@ -96,7 +95,7 @@ class StudyFile:
     interpretations: tuple[str, ...] = key(texts(), ("",))
     out: str = key(text(), "")
     metrics: tuple[str, ...] = key(texts(), ())
-    claim_runs: Any = key(either(whole(1), table_of(whole(1))), {})
+    claim_runs: Mapping[str, int] = key(table_of(whole(1)), {})
     only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
     worlds: tuple[str, ...] = key(texts(), ())
     unsized: tuple[str, ...] = key(texts(), ())
@@ -106,8 +105,7 @@ class StudyFile:
         if not self.interpretations:
             raise ConfigError("at least one is needed", "interpretations")
         for name in ("claim_runs", "only", "worlds", "unsized"):
-            listed = getattr(self, name)
-            check_known("no figure", () if isinstance(listed, int) else listed, figures, name)
+            check_known("no figure", getattr(self, name), figures, name)
         for figure, names in self.only.items():
             check_known("no interpretation", names, [*self.interpretations], "only", figure)
 
@@ -184,11 +182,9 @@ def read_study(study: str | Path = PAPER, trust: bool = False) -> Study:
             claims = tuple(read_claims(_read_optional(folder / CLAIMS), experiments))
         with in_file(INTERPRETATIONS):
             details = _read_details(folder, file.interpretations, [*experiments])
-    runs = file.claim_runs
     computed = {
         "title": file.title or name,
         "figures": tuple(experiments),
-        "claim_runs": dict.fromkeys(experiments, runs) if isinstance(runs, int) else runs,
         "out": file.out or f"results/{name}",
         "command": "expectant reproduce" + ("" if name == PAPER else f" {study_word(folder)}"),
     }
@@ -226,9 +222,8 @@ def find_config(word: str) -> Path:
     if path.is_dir() and word not in folders:
         is_study = (path / STUDY).is_file()
         advice = f"`expectant reproduce {word}` runs a study" if is_study else "give a config file"
-        raise ConfigError(
-            f"{word}: {describe_origin(path) if kind_of(path) else f'is a folder; {advice}'}"
-        )
+        problem = describe_origin(path) if kind_of(path) else f"is a folder; {advice}"
+        raise ConfigError(f"{word}: {problem}")
     if path.is_file() or study not in folders:
         return path
     configs = {file.stem: file for file in _list_configs(folders[study])}

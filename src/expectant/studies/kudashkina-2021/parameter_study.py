@@ -33,7 +33,6 @@ MARGINS = {"1": 0.05, "3": 0.3}  # of a return, below which a difference does no
 GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 COARSE = (0.001, 0.01, 0.03, 0.1, 0.3)  # for agents of three step sizes, which are many settings
 CLOSE = 1.5  # factor below which two values of a grid tell nothing new
-Steps = dict[str, float]
 
 
 def factor_of(name: str, agent: Any) -> float:
@@ -41,7 +40,7 @@ def factor_of(name: str, agent: Any) -> float:
     return 2.0 if agent.interpretation.doubled_gradients and name != "policy_step" else 1.0
 
 
-def with_steps(agent: Any, steps: Steps) -> Any:
+def with_steps(agent: Any, steps: dict[str, float]) -> Any:
     """Return the agent with other step sizes of the paper."""
     own = {name: step * factor_of(name, agent) for name, step in steps.items()}
     return agent.replace(**{n: getattr(agent, n).replace(step=step) for n, step in own.items()})
@@ -53,7 +52,7 @@ def largest_step(name: str, trial: Trial) -> float:
     return 1.0 if name == "policy_step" else 1.0 / (active * factor_of(name, trial.agent))
 
 
-def list_settings(trial: Trial) -> list[Steps]:
+def list_settings(trial: Trial) -> list[dict[str, float]]:
     """List the printed step sizes of an agent, then all others of the grid."""
     agent: Any = trial.agent
     names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(agent, n)]
@@ -76,8 +75,7 @@ def run_agents(trial: Trial, agents: dict[str, Any], runs: int, out: Path) -> ex
     """Run agents in the domain, features and length of a trial, as one sweep."""
     names = ("domain", "features", "episodes", "bin", "seed", "step_limit")
     same: dict[str, Any] = {name: getattr(trial, name) for name in names}
-    sweep = ex.Sweep(name=trial.experiment, agents=agents, runs=runs, **same)
-    return sweep.run(out).panels()[0]
+    return ex.Sweep(name=trial.experiment, agents=agents, runs=runs, **same).run(out).panels()[0]
 
 
 def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> np.ndarray:
@@ -88,7 +86,7 @@ def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> n
 
 def tune(trials: list[Trial], runs: int, out: Path) -> Iterator[dict[str, Any]]:
     """Choose the best setting of every agent of a panel, and compare it with the printed one."""
-    settings, agents = dict[str, list[Steps]](), dict[str, Any]()
+    settings, agents = dict[str, list[dict[str, float]]](), dict[str, Any]()
     for trial in trials:
         settings[trial.agent_key] = list_settings(trial)
         for number, steps in enumerate(settings[trial.agent_key]):
@@ -143,11 +141,9 @@ def main() -> None:
         about = {"id": CLAIM, "interpretation": interpretation, "verdict": outcome}
         verdicts.append({**about, "effect": worst.effect, "low": worst.low, "high": worst.high})
         print(f"claim {CLAIM} under {interpretation}: {outcome}")
-    judged = judge_claims(STUDY.claims, panels, STUDY.sizes)
-    at_best = [verdict.to_dict() for verdict in judged if verdict.runs]
+    at_best = [v.to_dict() for v in judge_claims(STUDY.claims, panels, STUDY.sizes) if v.runs]
     content = {"choices": choices, "verdicts": verdicts, "at_best": at_best}
-    text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
-    (asked.out / "parameters.json").write_text(text, "utf-8")
+    (asked.out / "parameters.json").write_text(json.dumps(content, indent=1, default=str))
 
 
 if __name__ == "__main__":
