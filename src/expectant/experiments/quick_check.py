@@ -57,7 +57,7 @@ PLAY_EPISODES, MIN_PLAYED = 100, 3
 FIRST_EPISODES, MAX_EPISODES = 4, 2_000  # of a run
 MIN_EPISODES, MIN_RUNS = 30, 5  # that a verdict needs
 ROUNDS, MIN_ROUNDS = 100, 6  # batches of runs that the search must have time for; if runs are short
-PATIENCE = 0.2  # share of the time left for the search that a trial may take: some never end
+PATIENCE = 0.3  # share of the time left for the search that a trial may take: some never end
 BATCHES, MIN_TRIALS = 3, 4  # batches in a trial; trials of every agent before the best gets more
 MANY_FEATURES = 500  # from here on the expectation model is sparse
 MAX_STATES, MAX_CATEGORIES, MAX_TILED = 5_000, 100_000, 8  # limits of proposed features
@@ -363,11 +363,9 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
             continue
         candidate = choose_candidate(ready)
         score = candidate.score
-        threads = max(1, bench.threads - (len(ready) < len(running)))  # the compiler takes a core
-        present = replace(bench, threads=threads)
         try:
             if candidate.plans not in measured:
-                episodes = choose_length(present, candidate.default, deadline)
+                episodes = choose_length(bench, candidate.default, deadline)
                 if not measured or episodes < bench.episodes:
                     bench = replace(bench, episodes=episodes)
                     tell(f"searching settings in runs of {episodes:,} episodes")
@@ -375,7 +373,7 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
                 measured.add(candidate.plans)
             else:
                 patience = Deadline(time.monotonic() + PATIENCE * deadline.left)
-                candidate.run_trial(present, patience)
+                candidate.run_trial(bench, patience)
         except OutOfTime:
             pass
         except (EnvError, TooLargeError) as error:
