@@ -358,8 +358,9 @@ def search(bench: Bench, candidates: list[Candidate], until: Until, tell: Tell) 
         if deadline.left <= 0.0:
             break
         ready = [candidate for candidate in running if candidate.is_ready]
-        if not ready:
-            time.sleep(0.1)
+        enough = all(candidate.trials >= 2 * MIN_TRIALS for candidate in ready)
+        if enough and len(ready) < len(running) and not any(each.plans for each in ready):
+            time.sleep(0.1)  # leave the cores to the compiler
             continue
         candidate = choose_candidate(ready)
         score = candidate.score
