@@ -92,9 +92,7 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     if name == "diagnostics":
-        module = import_module("expectant.diagnostics")
-        _list_public_names(module)
-        return module
+        return import_module("expectant.diagnostics")
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

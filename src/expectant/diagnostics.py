@@ -25,6 +25,11 @@ from expectant.features.discrete import require_states
 __all__ = ["Errors", "errors_over_time"]
 
 
+def __dir__() -> list[str]:
+    """Return the public names, which completion shows."""
+    return __all__
+
+
 class Errors(NamedTuple):
     """Errors at every checkpoint, (runs, checkpoints); NaN if undefined or if the run diverged.
 
