@@ -20,6 +20,8 @@ from expectant.cli import app
 from expectant.cli.catalogue import catalogue
 from expectant.core import verbs
 from expectant.core.config import KINDS
+from expectant.experiments.metrics import METRICS
+from expectant.experiments.probes import PROBES
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -179,6 +181,12 @@ def test_authors_of_components_import_from_one_place():
     for kind, required, optional, _ in rows(page, "| kind |"):
         named = set(re.findall(r"`([a-z_]+)`", required + optional))
         assert named and named <= set(extend.__all__), kind
+
+
+def test_metrics_and_probes_of_the_guide_exist():
+    for first, known in (("| metric |", METRICS), ("| probe |", PROBES)):
+        for names, _ in rows(DOCS / "own-study.md", first):
+            assert set(re.findall(r"`([^`]+)`", names)) <= set(known)
 
 
 def test_versions_agree():

@@ -31,6 +31,7 @@ import shlex
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,6 @@ DOCS = Path(__file__).parents[1]
 TABLE = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
 NUMBER = re.compile(r"[^\s(*|]+(?: %)?<!-- =(.*?) -->")
 PAPER = "measured/kudashkina-2021-claims"
-OWN_CLAIMS = (30, 31)  # ours, not the paper's
 INTERPRETATIONS = ("literal", "preferred", "authors")
 ICONS = {"holds": "✔", "equal": "=", "does not hold": "✘", "unclear": "?"}
 PLACES = ("figure", "panel", "interpretation", "agent")
@@ -57,6 +57,14 @@ CSV_FILES = {
 
 Row = dict[str, Any]
 Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
+
+
+@cache
+def paper() -> Any:
+    """Return the study of the paper."""
+    from expectant.experiments.study import read_study
+
+    return read_study()
 
 
 def read(name: str) -> Any:
@@ -210,14 +218,12 @@ def claims_table(study: str, verdict: str = "") -> Table:
 
 def verdict_grid() -> Table:
     """Show an icon and the effect for every claim and interpretation."""
-    from expectant.experiments.study import read_study
-
-    texts = {claim.id: claim.short for claim in read_study().claims}
+    claims = {claim.id: claim for claim in paper().claims}
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in read(PAPER):
-        mark = f"{row['id']}{'*' * (row['id'] in OWN_CLAIMS)}"
+        claim = claims[row["id"]]
         figure = row["figure"].partition("-")[0]  # "ablation-21" is too long for a column
-        line = cells.setdefault((mark, figure, texts[row["id"]]), {})
+        line = cells.setdefault((f"{claim.id}{'*' * claim.ours}", figure, claim.short), {})
         cell = f"{ICONS[row['verdict']]}\N{NO-BREAK SPACE}{{effect:~3}}"
         line[row["interpretation"]] = CELLS.format(cell, **row)
     names = [f"`{name}`" for name in INTERPRETATIONS]
@@ -240,10 +246,8 @@ def verdict_counts() -> Table:
 
 def open_details() -> Table:
     """Show which choice every interpretation makes for each detail that the paper leaves open."""
-    from expectant.experiments.study import read_study
-
     rows = []
-    for detail in read_study().details:
+    for detail in paper().details:
         chosen = {i: choice.name for choice in detail.choices for i in choice.interpretations}
         rows.append([detail.question, *(chosen[name] for name in INTERPRETATIONS)])
     return ["question", *(f"`{name}`" for name in INTERPRETATIONS)], rows
@@ -277,7 +281,8 @@ def make_table(words: str) -> list[str]:
 
 
 def _paper_claims() -> list[Row]:
-    return [row for row in read(PAPER) if row["id"] not in OWN_CLAIMS]
+    ours = {claim.id for claim in paper().claims if claim.ours}
+    return [row for row in read(PAPER) if row["id"] not in ours]
 
 
 def claim_groups() -> dict[str, list[int]]:
