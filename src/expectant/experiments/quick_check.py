@@ -565,7 +565,7 @@ class QuickCheck:
         facts = {"features": repr(self.features), "seed": self.seed}
         sections = [
             Header(f"What can be learned in {self.environment}", "", self.findings()),
-            *([Curves("1", "Fresh runs", chart_of([panel]))] if self.agents else []),
+            *([Curves("fresh runs", "", chart_of([panel]))] if self.agents else []),
             Table("The best of each kind", HEADS, self.rows()),
             Environment([*facts.items(), *versions().items()], self.command, folder_note(folder)),
         ]

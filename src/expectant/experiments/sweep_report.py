@@ -141,6 +141,11 @@ class SweepSection(Section):
     positions: np.ndarray
 
     @property
+    def links(self) -> list[tuple[str, str]]:
+        names = ["Curves", *["Sensitivity"] * self.has_lines, "Trials"]
+        return [(name.lower(), name) for name in names]
+
+    @property
     def palette(self) -> Palette:
         return Palette({group.agent: group.label for group in self.best.folder.groups})
 

@@ -3,8 +3,8 @@
 An axis of values covers everything unless that would flatten the typical agent, the one in the
 middle when all are ordered by their lowest values: if the axis would reach more than ``FARTHEST``
 times as far down from its top as the typical agent does, it ends ``REACH`` times as far down. The
-legend says what lies below. Bands widen the axis by at most ``BAND_SHARE`` of what it shows of the
-means at either end, so that one wide band does not flatten all curves.
+legend says what lies below, levels included. Bands widen the axis by at most ``BAND_SHARE`` of
+what it shows of the means at either end, so that one wide band does not flatten all curves.
 """
 
 from __future__ import annotations
@@ -40,18 +40,21 @@ class ValueRange(NamedTuple):
 
 
 def value_range(
-    values: Mapping[str, np.ndarray], levels: Iterable[float] = (), bands: Iterable[float] = ()
+    values: Mapping[str, np.ndarray],
+    levels: Sequence[float] = (),
+    bands: Sequence[float] | np.ndarray = (),
+    always: Sequence[float] = (),
 ) -> ValueRange:
-    """Return the axis for values by agent; ``levels`` are always covered, ``bands`` in part."""
+    """Return the axis for values by agent and ``levels``; ``bands`` are covered in part."""
     by_agent = [_finite(agent_values) for agent_values in values.values()]
-    heights = _finite(np.array(list(levels), float))
-    everything = np.concatenate([*by_agent, heights])
+    everything = np.concatenate([*by_agent, _finite(levels), _finite(always)])
     floor = _floor([agent_values for agent_values in by_agent if agent_values.size], everything)
-    covered = np.concatenate([heights, everything[everything >= floor]])
+    floor = min([floor, *always])
+    covered = everything[everything >= floor]
     if covered.size == 0:
         return ValueRange(0.0, 1.0, floor)
     low, high = float(covered.min()), float(covered.max())
-    ends, share = _finite(np.array(list(bands), float)), BAND_SHARE * (high - low)
+    ends, share = _finite(bands), BAND_SHARE * (high - low)
     if ends.size:
         low = min(low, max(float(ends.min()), low - share))
         high = max(high, min(float(ends.max()), high + share))
@@ -77,9 +80,9 @@ def _low(values: np.ndarray) -> float:
     return max(float(values.min()), top - RARE_REACH * (top - usual))
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
-    values = np.asarray(values, float).ravel()
-    return values[np.isfinite(values)]
+def _finite(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    array = np.asarray(values, float).ravel()
+    return array[np.isfinite(array)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,7 @@ class Plot:
 
     def data(self, chart: Chart) -> dict[str, Any]:
         """Return what the page's script draws."""
-        names, shared = chart.level_names, ("heading", "x", "begin", "end", "scale")
+        names, shared = list(chart.level_names), ("heading", "x", "begin", "end", "scale")
         listed = ("interpretations", "ticks", "breaks")
         return {
             **{name: getattr(self, name) for name in shared},
@@ -160,8 +163,14 @@ class Chart:
         return list(dict.fromkeys(curve.key for plot in self.plots for curve in plot.curves))
 
     @property
-    def level_names(self) -> list[str]:
-        return list(dict.fromkeys(level.name for plot in self.plots for level in plot.levels))
+    def level_names(self) -> dict[str, str]:
+        """The names of levels, and what the legend says of them."""
+        levels = {level.name: level.height for plot in self.plots for level in plot.levels}
+        below = " ({}, below the axis)"
+        return {
+            name: name + (below.format(format_number(height)) if height < self.range.low else "")
+            for name, height in levels.items()
+        }
 
     @property
     def interpretations(self) -> list[str]:
@@ -179,8 +188,7 @@ class Chart:
         levels = [level for plot in self.plots for level in plot.levels]
         heights = [height for level in levels for height in (level.height, level.end_height)]
         bands = np.concatenate([np.zeros(0), *(end for c in curves for end in (c.low, c.high))])
-        covered = value_range(by_key, [*heights, *self.always], bands)
-        return covered._replace(floor=min([covered.floor, *self.always]))
+        return value_range(by_key, heights, bands, self.always)
 
     def _curves_of(self, key: str) -> list[Curve]:
         return [curve for plot in self.plots for curve in plot.curves if curve.key == key]
@@ -208,7 +216,6 @@ class Chart:
             "lowest": {key: self.lowest_below(key) for key in self.keys},
             "range": [self.range.low, self.range.high],
             "yName": self.y_name,
-            "levels": self.level_names,
             "breakName": self.break_name if any(plot.breaks for plot in self.plots) else "",
             "plots": [plot.data(self) for plot in self.plots],
         }

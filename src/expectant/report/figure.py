@@ -40,25 +40,7 @@ LONG_AXIS = 100_000  # numbers this long need half the width of a figure
 LEVEL_DASHES = ((5.0, 3.0), (1.0, 2.0))
 MARKERS = 8  # along a curve
 MANY_POINTS = 300  # lines with more are thin, or noise would smear them into a band
-STYLE: Any = {  # matplotlib's releases disagree about the type of its keys
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so the figure is the same everywhere
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "legend.fontsize": 7.5,
-    "figure.titlesize": 9.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
-    "lines.scale_dashes": True,
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-    "svg.hashsalt": "expectant",
-    "svg.fonttype": "path",
-}
+STYLE = Path(__file__).parent / "templates" / "figure.mplstyle"
 # A date would make every file different.
 UNDATED: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
@@ -74,7 +56,7 @@ def use_style() -> Iterator[None]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
+        matplotlib.rcParams.update(matplotlib.rc_params_from_file(STYLE, False, False))
         yield
 
 
@@ -212,8 +194,11 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
 
 def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:
     """Draw exact levels, each labelled with its number if it reaches the end of the axis."""
+    names = list(chart.level_names)
     for level in plot.levels:
-        dash = LEVEL_DASHES[chart.level_names.index(level.name) % len(LEVEL_DASHES)]
+        if level.end_height < chart.range.low:
+            continue
+        dash = LEVEL_DASHES[names.index(level.name) % len(LEVEL_DASHES)]
         ends = (level.start, level.end), (level.height, level.end_height)
         axes.plot(*ends, color=OPTIMUM_COLOUR, linewidth=0.9, linestyle=(0, dash), zorder=2)
         if level.end >= plot.end:
@@ -265,7 +250,7 @@ def _legend_entries(chart: Chart, palette: Palette) -> list[Any]:
         counted = f"mean of {max(runs)} runs, " if len(runs) == 1 and max(runs) > 0 else ""
         label = f"{counted}95 % bootstrap interval"
         entries.append(Patch(color="#777777", alpha=0.3, linewidth=0, label=label))
-    for name, dash in zip(chart.level_names, LEVEL_DASHES, strict=False):
+    for name, dash in zip(chart.level_names.values(), LEVEL_DASHES, strict=False):
         line = Line2D([], [], label=name, color=OPTIMUM_COLOUR, linewidth=0.9, linestyle=(0, dash))
         entries.append(line)
     if any(plot.breaks for plot in chart.plots):

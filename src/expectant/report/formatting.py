@@ -110,12 +110,14 @@ def agent_names(agents: Sequence[Any]) -> list[str]:
     names: list[str] = []
     for agent in agents:
         alike = [other for other in agents if type(other) is type(agent)]
-        details = [vars(type(agent)).get("algorithm", "")]
-        for field in dataclasses.fields(agent) if dataclasses.is_dataclass(agent) else ():
-            value = getattr(agent, field.name)
-            if any(getattr(other, field.name) != value for other in alike):
-                details.append(f"{field.name}={value!r}")
-        listed = ", ".join(filter(None, details))
+        fields = dataclasses.fields(agent) if dataclasses.is_dataclass(agent) else ()
+        values = {field.name: getattr(agent, field.name) for field in fields}
+        differing = [
+            f"{name}={value!r}"
+            for name, value in values.items()
+            if any(getattr(other, name) != value for other in alike)
+        ]
+        listed = ", ".join(filter(None, [vars(type(agent)).get("algorithm", ""), *differing]))
         name = type(agent).__name__ + (f" ({listed})" if listed else "")
         count = sum(other.split(" no. ")[0] == name for other in names)
         names.append(f"{name} no. {count + 1}" if count else name)

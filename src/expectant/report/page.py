@@ -50,7 +50,8 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
     ]
     styles = {key: style._asdict() for key, style in palette.items()}
     script = _script() if data else ""
-    return _environment().get_template("page.html").render(
+    return render(
+        "page.html",
         title=header.title,
         sections=shown,
         figures=figures,
@@ -68,9 +69,13 @@ def _flatten(sections: Sequence[Section]) -> Iterator[Section]:
         yield from _flatten(getattr(section, "parts", ()))
 
 
+def render(template: str, **values: Any) -> str:
+    """Fill in a template; values are escaped, and all must be there."""
+    return str(_environment().get_template(template).render(values))
+
+
 @cache
 def _environment() -> Any:
-    """Return the environment of templates; values are escaped, and must be defined."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

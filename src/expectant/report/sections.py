@@ -169,6 +169,11 @@ class Section:
         return slug(self.label) if self.label else self.macro
 
     @property
+    def links(self) -> list[tuple[str, str]]:
+        """Addresses and names in the navigation."""
+        return [(self.anchor, self.label)] if self.label else []
+
+    @property
     def is_empty(self) -> bool:
         return bool(self.shows) and not any(getattr(self, name) for name in self.shows)
 

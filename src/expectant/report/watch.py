@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import tempfile
 from pathlib import Path
@@ -18,24 +17,13 @@ from expectant.domains.corridor import Corridor
 from expectant.engine.progress import Reporter, ShowFraction, make_reporter
 from expectant.features.discrete import OneHot
 from expectant.features.tiles import Tiles
+from expectant.report.page import render
 from expectant.report.watch_recording import Recording, record
 
 SUFFIXES = (".gif", ".mp4", ".html")
 FPS, DOTS = 8, 110  # frames per second, dots per inch
 AT_CHANGE, AT_END = 4, 8  # repeats of the frames before a change and at the end
 MOST_MEGABYTES = 200  # of pictures in a page
-# The player's buttons without matplotlib's icon font, which would need a network.
-SYMBOLS = {"minus": "−", "plus": "+", "play": "▶", "pause": "❚❚", "step-forward": "▷|",
-           "step-backward": "|◁", "fast-forward": "≫", "fast-backward": "≪"}  # fmt: skip
-ICONS = "".join(f'.fa-{name}::before {{ content: "{text}"; }}\n' for name, text in SYMBOLS.items())
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>
-body {{ font-family: sans-serif; }} .animation img {{ max-width: 100%; }}
-.fa {{ font-style: normal; }} pre {{ white-space: pre-wrap; }}
-.fa-flip-horizontal {{ display: inline-block; transform: scaleX(-1); }}
-{icons}</style></head><body>{player}<pre>{settings}</pre></body></html>
-"""
 
 
 def watch(
@@ -102,8 +90,8 @@ def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Pat
         content = target.read_bytes()
     if is_page:
         player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", content.decode())
-        title, settings = html.escape(recording.title), html.escape(recording.settings)
-        content = PAGE.format(title=title, icons=ICONS, player=player, settings=settings).encode()
+        content = render("watch.html", title=recording.title, player=player,
+                         settings=recording.settings).encode()  # fmt: skip
     return write_bytes(path, content)
 
 

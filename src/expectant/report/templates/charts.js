@@ -127,9 +127,9 @@ const spanOf = (plot) => {
 const drawPlot = (box, plot, { range, yName, curves = plot.curves, height = 260, tell = () => {} }) => {
   const width = Math.floor(box.clientWidth);
   if (width < 40) return;
-  const ended = plot.levels.filter(({ to }) => !plot.scale && to >= plot.end);
+  const ended = plot.levels.filter(({ to, last }) => !plot.scale && to >= plot.end && last >= range[0]);
   const yTicks = niceTicks(...range, height / 48), labels = yTicks.map(format);
-  const margin = { left: 26 + 6.6 * Math.max(...labels.map((text) => text.length)), right: Math.max(14, ...ended.map((level) => 12 + 6.4 * format(level.last).length)), top: 8, bottom: 40 };
+  const margin = { left: 26 + 6.6 * Math.max(...labels.map((text) => text.length)), right: Math.max(14, plot.scale ? 14 : 3.4 * format(plot.end).length, ...ended.map((level) => 12 + 6.4 * format(level.last).length)), top: 8, bottom: 40 };
   const [left, right, top, bottom] = [margin.left, width - margin.right, margin.top, height - margin.bottom];
   const [first, last] = spanOf(plot);
   const x = scaleOf(first, last, left, right, plot.scale === "log"), y = scaleOf(...range, bottom, top);
@@ -149,7 +149,7 @@ const drawPlot = (box, plot, { range, yName, curves = plot.curves, height = 260,
   const clip = `clip-${clips += 1}`;
   root.append(svg("clipPath", { id: clip }, svg("rect", { x: left, y: top - 4, width: right - left + 4, height: bottom - top + 8 })));
   plot.breaks.forEach((at) => root.append(svg("path", { d: `M${x(at)} ${top}V${bottom}`, class: "break" })));
-  plot.levels.forEach(({ from, to, height: start, last: end, kind }) => root.append(svg("path", {
+  plot.levels.filter(({ last: end }) => end >= range[0]).forEach(({ from, to, height: start, last: end, kind }) => root.append(svg("path", {
     d: `M${x(from)} ${y(start)}L${x(to)} ${y(end)}`, class: "level", "stroke-dasharray": LEVEL_DASHES[kind % 2],
   })));
   ended.forEach(({ last: end }) => text(format(end), [right + 4, y(end) + 4], { class: "level-name" }));
