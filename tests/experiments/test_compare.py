@@ -7,8 +7,8 @@ import pytest
 from made_results import result_of
 
 import expectant as ex
+from expectant.exact.common_optimum import common_optimum
 from expectant.experiments.compare import Comparison, differences_between
-from expectant.report.plot import common_optimum
 
 NAN = float("nan")
 AGENTS = {"slow": ex.QLearning.paper(0.01), "fast": ex.QLearning.paper(0.3)}

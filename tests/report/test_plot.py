@@ -15,7 +15,6 @@ from expectant.report.formatting import agent_names
 from expectant.report.plot import (
     bin_size,
     chart_of_results,
-    common_optimum,
     common_switches,
     curves_of,
     style_keys,
@@ -192,40 +191,10 @@ def results(*changes):
     return [result_of([[1.0]], **change) for change in changes]
 
 
-def test_the_optimum_of_the_corridor():
-    found = common_optimum(results({"domain": SWITCHING}, {"domain": SWITCHING}))
-    assert found.value == pytest.approx(13.924, abs=5e-4)
-    assert found.epsilon == 0.1 and found.is_known
-
-
-def endless():
-    return ex.FiniteMDP(np.ones((1, 1, 1)), np.ones((1, 1)), endless=True)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        [{"domain": ex.Corridor()}, {"domain": ex.Corridor(slip=0.2)}],
-        [{"agent": ex.QLearning.paper(0.1)}, {"agent": ex.QLearning.paper(0.1, discount=0.9)}],
-        [{"domain": ex.MountainCar()}],
-        [{"domain": ex.domains.LocaGrid()}],  # its phases are worth different amounts
-        [{"domain": endless()}],
-        [{"agent": object()}],
-    ],
-    ids=["domains", "discounts", "no MDP", "phases", "endless", "no epsilon"],
-)
-def test_there_is_no_optimum_where_there_is_no_one_number(changes):
-    assert not common_optimum(results(*changes)).is_known
-
-
-def test_over_steps_there_is_neither():
-    result = result_of(rewards=[[1.0]], steps=10, domain=SWITCHING)
-    assert not common_optimum([result]).is_known
-    assert common_switches([result], 10) == []
-
-
 def test_switches_are_those_of_all_unless_phases_are_shorter_than_a_bin():
     both = results({"domain": SWITCHING}, {"domain": SWITCHING})
     assert common_switches(both, 16) == [5, 10, 15] and common_switches(both, 2_000) == []
     assert common_switches(results({"domain": SWITCHING}, {"domain": ex.Corridor()}), 16) == []
     assert common_switches(results({"domain": ex.MountainCar()}), 16) == []
+    over_steps = result_of(rewards=[[1.0]], steps=10, domain=SWITCHING)
+    assert common_switches([over_steps], 16) == []

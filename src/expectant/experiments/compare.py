@@ -22,8 +22,9 @@ from expectant.domains.gym import as_domain
 from expectant.engine.progress import Reporter
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.engine.run import check_arguments, compile_agents, run
+from expectant.exact.common_optimum import Optimum, common_optimum
 from expectant.report.formatting import agent_names
-from expectant.report.plot import Optimum, common_optimum, plot
+from expectant.report.plot import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +15,7 @@ from expectant.analysis.panel import Level
 from expectant.core.config import snake_case
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
-from expectant.exact.dynamic_programming import (
-    epsilon_greedy_policy,
-    optimal_policy,
-    policy_values,
-    start_return,
-)
+from expectant.exact.common_optimum import common_optimum
 from expectant.report.chart import Chart, Curve, Plot
 from expectant.report.figure import chart_figure, render, use_style
 from expectant.report.formatting import agent_names
@@ -38,8 +32,6 @@ STEP_NAMES = ("step", "reward per step")
 LABEL_LETTERS = 60  # in a line of the legend
 MOST_BINS = 80  # of episodes
 MOST_POINTS = 100  # of a budget of steps, which is binned already
-MOST_STATES = 2_000  # of an MDP that is solved only to draw a line
-SAME = 1e-9
 
 
 def plot(
@@ -164,53 +156,7 @@ def bin_size(episodes: int) -> int:
 def common_switches(results: Sequence[Result], episodes: int) -> list[int]:
     """Return the episodes before switches of all results; none if phases are shorter than bins."""
     every, *others = {result.domain.switch_every for result in results}
-    if others or every is None or every < bin_size(episodes) or not _are_over_episodes(results):
+    over_episodes = all(result.steps is None for result in results)
+    if others or every is None or every < bin_size(episodes) or not over_episodes:
         return []
     return list(range(every, episodes, every))
-
-
-class Optimum(NamedTuple):
-    """The exact return of acting ε-greedily on optimal values; NaN if unknown."""
-
-    value: float
-    epsilon: float
-
-    @property
-    def is_known(self) -> bool:
-        return math.isfinite(self.value)
-
-
-UNKNOWN = Optimum(math.nan, math.nan)
-
-
-def common_optimum(results: Sequence[Result]) -> Optimum:
-    """Return the optimum of all results, for the largest ε of the agents.
-
-    Unknown if domains differ or are not finite MDPs, if the optimum differs between phases, if
-    agents discount differently, and over steps.
-    """
-    domain, agents = results[0].domain, [result.agent for result in results]
-    is_shared = all(result.domain == domain for result in results)
-    mdp = domain.mdp() if is_shared and _are_over_episodes(results) else None
-    if mdp is None or mdp.endless or mdp.states > MOST_STATES:
-        return UNKNOWN
-    discounts = {float(getattr(agent, "discount", math.nan)) for agent in agents}
-    discount = discounts.pop()
-    epsilon = max(float(getattr(agent, "epsilon", math.nan)) for agent in agents)
-    if discounts or math.isnan(discount) or math.isnan(epsilon):
-        return UNKNOWN
-    try:
-        values = [_undiscounted(mdp, epsilon, discount, phase) for phase in range(mdp.phases)]
-    except ValueError:  # a policy that never ends
-        return UNKNOWN
-    return Optimum(values[0], epsilon) if max(values) - min(values) < SAME else UNKNOWN
-
-
-def _are_over_episodes(results: Sequence[Result]) -> bool:
-    return all(result.steps is None for result in results)
-
-
-def _undiscounted(mdp: Any, epsilon: float, discount: float, phase: int) -> float:
-    """Return the sum of rewards, which is what runs record whatever the agent's discount."""
-    policy = epsilon_greedy_policy(optimal_policy(mdp, discount=discount, phase=phase), epsilon)
-    return start_return(mdp, policy_values(mdp, policy, phase=phase))

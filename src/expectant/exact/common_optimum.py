@@ -1,0 +1,61 @@
+"""The exact return that several results can be compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from expectant.exact.dynamic_programming import (
+    epsilon_greedy_policy,
+    optimal_policy,
+    policy_values,
+    start_return,
+)
+
+MOST_STATES = 2_000  # of an MDP that is solved for a comparison only
+SAME = 1e-9
+
+
+class Optimum(NamedTuple):
+    """The exact return of acting ε-greedily on optimal values; NaN if unknown."""
+
+    value: float
+    epsilon: float
+
+    @property
+    def is_known(self) -> bool:
+        return math.isfinite(self.value)
+
+
+UNKNOWN = Optimum(math.nan, math.nan)
+
+
+def common_optimum(results: Sequence[Any]) -> Optimum:
+    """Return the optimum of all results, for the largest ε of the agents.
+
+    Unknown if domains differ or are not finite MDPs, if the optimum differs between phases, if
+    agents discount differently, and over steps.
+    """
+    domain, agents = results[0].domain, [result.agent for result in results]
+    is_shared = all(result.domain == domain for result in results)
+    over_episodes = all(result.steps is None for result in results)
+    mdp = domain.mdp() if is_shared and over_episodes else None
+    if mdp is None or mdp.endless or mdp.states > MOST_STATES:
+        return UNKNOWN
+    discounts = {float(getattr(agent, "discount", math.nan)) for agent in agents}
+    discount = discounts.pop()
+    epsilon = max(float(getattr(agent, "epsilon", math.nan)) for agent in agents)
+    if discounts or math.isnan(discount) or math.isnan(epsilon):
+        return UNKNOWN
+    try:
+        values = [_undiscounted(mdp, epsilon, discount, phase) for phase in range(mdp.phases)]
+    except ValueError:  # a policy that never ends
+        return UNKNOWN
+    return Optimum(values[0], epsilon) if max(values) - min(values) < SAME else UNKNOWN
+
+
+def _undiscounted(mdp: Any, epsilon: float, discount: float, phase: int) -> float:
+    """Return the sum of rewards, which is what runs record whatever the agent's discount."""
+    policy = epsilon_greedy_policy(optimal_policy(mdp, discount=discount, phase=phase), epsilon)
+    return start_return(mdp, policy_values(mdp, policy, phase=phase))
