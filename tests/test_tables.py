@@ -221,8 +221,10 @@ def test_statements_about_interpretations_hold():
 
 # ------------------------------------------------------------------- studies whose arms were tuned
 
+PLANNING_PAYS = "planning-pays"  # where only the model-free agents are tuned
 STUDIES = sorted(
-    path.name.removesuffix("-tuning.json") for path in (DOCS / "measured").glob("*-tuning.json")
+    {path.name.removesuffix("-tuning.json") for path in (DOCS / "measured").glob("*-tuning.json")}
+    - {PLANNING_PAYS}
 )
 
 
@@ -257,3 +259,22 @@ def test_arms_were_tuned_alike_and_on_other_seeds(study):
         spec = read_config(packaged_studies()[study] / f"{one['figure']}-tuning.toml")
         assert (spec.runs, spec.seed) == (one["runs"], one["seed"])
     assert all(len(counts) == 1 for counts in tried.values()), tried
+
+
+def test_planners_have_one_set_of_settings_and_model_free_agents_the_chosen_ones():
+    stored = tables.read(f"measured/{PLANNING_PAYS}-tuning")
+    chosen = {(one["panel"], one["agent"]): one["settings"] for one in stored}
+    planners: dict[str, set[Any]] = {}
+    tuned = 0
+    for name, trial in trials_of(PLANNING_PAYS):
+        wanted = chosen.get((trial.panel, trial.agent_key), {})
+        if name == "reporting" and wanted:
+            has = settings_of({"agent": trial.agent.to_dict()})
+            assert {key: has[key] for key in wanted} == wanted, trial.id
+            tuned += 1
+        else:
+            planners.setdefault(f"{name}/{trial.agent_key}", set()).add(trial.agent)
+    assert tuned == len(chosen) and all(len(agents) == 1 for agents in planners.values())
+    assert all(one["seed"] == 1000 for one in stored)
+    problems = {trial.panel for name, trial in trials_of(PLANNING_PAYS) if name == "choosing"}
+    assert not problems & {panel for panel, _ in chosen}

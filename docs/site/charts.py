@@ -26,6 +26,7 @@ STUDIES = {  # figures that are about returns
     "model-kinds": ("corridor-9", "corridor-50", "rooms"),
     "nonlinear-values": ("corridor", "rooms"),
 }
+PLANNING_PAYS = ("lookahead", "q_learning", "q_free", "gradient")
 UNTUNED = ("Q-learning", "Sarsa(λ)", "Algorithm 1", "Algorithm 2", "Algorithm 3")
 
 
@@ -86,6 +87,24 @@ def draw_untuned() -> None:
     save(figure, "untuned")
 
 
+def draw_planning_pays() -> None:
+    """Draw the scores of the study planning-pays, a row for every problem."""
+    labels = {row["agent"]: row["label"] for row in read("planning-pays:means/reporting")}
+    rows = sorted(read("planning-pays:reporting"), key=lambda row: -row["lookahead"])
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    axes = figure.subplots()
+    for agent, marker, colour in zip(PLANNING_PAYS, MARKERS, COLOURS, strict=False):
+        scores = [max(row[agent], -0.05) for row in rows]
+        axes.plot(scores, range(len(rows)), marker, color=colour, label=labels[agent])
+    axes.set_yticks(range(len(rows)), [row["problem"] for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel("reward per step over 8,000 steps; 0: random actions (or less), 1: optimum")
+    axes.grid(color="#dddddd")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    save(figure, "planning-pays")
+
+
 def draw_interpretations() -> None:
     """Draw by how many margins each choice moves the number of each claim about figure 5."""
     rows = [r for r in read("measured/interpretations:rows") if r["interpretation"] == "preferred"]
@@ -117,4 +136,5 @@ if __name__ == "__main__":
     for study in STUDIES:
         draw_study(study)
     draw_untuned()
+    draw_planning_pays()
     draw_interpretations()

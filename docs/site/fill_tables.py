@@ -45,7 +45,8 @@ PLACES = ("figure", "panel", "interpretation", "agent")
 CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*"}
 COMPARED = ("backup-distributions", "function-approximation", "iterated-backups", "model-kinds",
             "nonlinear-values")  # studies with a chart and CSV files  # fmt: skip
-JUDGED = ("kudashkina-2021", "sutton-barto-8", "sutton-2008", "sutton-2023", "wan-2021", *COMPARED)
+JUDGED = ("kudashkina-2021", "sutton-barto-8", "sutton-2008", "sutton-2023", "wan-2021",
+          "planning-pays", *COMPARED)  # fmt: skip
 CSV_FILES = {
     **{study: f"measured/{study}" for study in COMPARED},
     **{f"{study}-claims": f"measured/{study}-claims" for study in JUDGED},

@@ -147,8 +147,8 @@ def store_tuning(folder: Path) -> None:
         if choice.best is None:
             raise ValueError(f"{folder}: every setting of {group.agent} diverged: widen its grid")
         entries.append({
-            "figure": figure, "panel": group.panel.name, "agent": group.agent,
-            "label": group.label, "settings": choice.settings(choice.best),
+            "figure": figure, "panel": group.problem, "agent": group.agent,
+            "label": group.label, "settings": choice.settings,
             "edge": list(choice.at_edge), "tried": choice.tried, "diverged": choice.diverged,
             "runs": sweep.experiment.runs, "seed": sweep.experiment.seed,
         })  # fmt: skip

@@ -25,6 +25,8 @@ def phases(panel: Panel, needed: int = 1) -> tuple[list[int], int]:
     """The first bins of all whole phases after a switch, and the bins of a phase."""
     if panel.switch_every is None:
         raise Unavailable("the goal never moves")
+    if panel.unit != "episode":
+        raise Unavailable(f"the goal moves by episodes, and a bin is a number of {panel.unit}s")
     if panel.switch_every % panel.bin:
         raise ValueError(
             f"phases: bin must divide switch_every, {panel.switch_every}, got {panel.bin}"

@@ -9,7 +9,9 @@ u = h / h₀, the share of its prior variance h₀ that is left, a look-ahead is
 
     b_aᵀs + γ (1 − u) wᵀ(F_a s + m s*) + u V⁺.
 
-*Optimism*: u V⁺ is the value of the unknown, with V⁺ = κ √mean(max(R, 0)²) / (1.001 − γ).
+*Optimism*: u V⁺ is the value of the unknown, with V⁺ = κ √mean(max(R, 0)²) / max(1.001 − γ, 0.05).
+It counts on typical rewards for at most twenty steps: unknown states that are worth more than that
+are explored for too long.
 
 *Prior on continuation*: F_a s shrinks where data are few or noisy, as if the episode ended there.
 The model learns the probability M of not ending beside F_a, moves it towards its mean c̄ and puts
@@ -65,6 +67,7 @@ from expectant.step_sizes.step_size import squared_length
 MAX_FEATURES = 4096
 COUNT, CONTINUATION, SQUARED_REWARD, SPREAD, SPREAD_COUNT = range(5)  # positions in the statistics
 SLOWEST, SLOWEST_STATE = 1e-3, 1e-2  # least rates of running means
+LEAST_ENDING = 0.05  # limits the horizon of optimism
 KNOWN = 0.3  # share of the prior variance below which a prediction tells about the spread T
 
 
@@ -72,7 +75,7 @@ class KalmanPart(NamedTuple):
     """``linear`` predicts; ``covariance`` (A, d, D) are the C_a, ``gain`` (1, D) is scratch.
 
     ``survival`` (A, D) are the weights of M, ``mean_state`` (D,) is s*, ``statistics`` (5,) are the
-    running means c̄, mean(max(R, 0)²) and T with their counts; ``horizon`` is 1.001 − γ.
+    running means c̄, mean(max(R, 0)²) and T with their counts; ``ending`` is max(1.001 − γ, 0.05).
     """
 
     linear: LinearPart
@@ -85,7 +88,7 @@ class KalmanPart(NamedTuple):
     prior: float
     optimism: float
     continuation_prior: bool
-    horizon: float
+    ending: float
 
 
 delegate(KalmanPart, "linear", next_predecessor, predecessor, sample_next)
@@ -154,9 +157,9 @@ def uncertainty(model, state, action):
 
 @function
 def optimistic_value(model):
-    """V⁺ = κ √mean(max(R, 0)²) / (1.001 − γ)."""
+    """V⁺ = κ √mean(max(R, 0)²) / max(1.001 − γ, 0.05)."""
     scale = max(math.sqrt(model.statistics[SQUARED_REWARD]), 1e-3)
-    return model.optimism * scale / model.horizon
+    return model.optimism * scale / model.ending
 
 
 @backed_up_value.register(KalmanPart)
@@ -204,7 +207,7 @@ class KalmanExpectation(Model):
     average. It is never fitted to replayed transitions, which it has already taken into account. A
     fit costs O(d²), so at most 4,096 features are allowed.
 
-    ``optimism`` values what is unknown (1: as if the typical reward were earned for ever), and
+    ``optimism`` values what is unknown (1: as if the typical reward were earned at every step), and
     ``continuation_prior`` counteracts that unknown steps look like ends of the episode.
     """
 
@@ -256,5 +259,5 @@ class KalmanExpectation(Model):
             self.prior,
             self.optimism,
             self.continuation_prior,
-            1.001 - context.discount,
+            max(1.001 - context.discount, LEAST_ENDING),
         )

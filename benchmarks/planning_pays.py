@@ -1,0 +1,105 @@
+"""Score the study planning-pays: docs/planning-pays.json.
+
+A score is (reward per step − random) ÷ (optimum − random), where episodes start again after their
+end; both ends are exact, and means over the tasks of all runs.
+
+    python benchmarks/planning_pays.py     # after docs/site/store_results.py results/planning-pays
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import expectant as ex
+from expectant.exact import gain, optimal_gain
+
+DOCS = Path(__file__).parents[1] / "docs"
+VERDICTS = ("holds", "equal", "does not hold", "unclear")
+STUDY = Path(ex.__file__).parent / "studies" / "planning-pays"
+
+
+def make_continuing(mdp: Any, phase: int) -> ex.FiniteMDP:
+    """Return the MDP of one phase with its ends leading back to the start."""
+    table = mdp.outcomes
+    states, actions, outcomes = table.successors.shape
+    chances = table.probabilities[phase % len(table.probabilities)]
+    rewards = table.rewards[phase % len(table.rewards)]
+    probabilities = np.zeros((states, actions, states))
+    for outcome in range(outcomes):
+        ends = table.successors[..., outcome] < 0
+        target = np.where(ends, 0, table.successors[..., outcome])
+        moved = np.where(ends[..., None], table.start, np.eye(states)[target])
+        probabilities += chances[..., outcome, None] * moved
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    means = (chances * rewards).sum(axis=-1)
+    return ex.FiniteMDP(probabilities, means, start=table.start, endless=True)
+
+
+def reference_rates(domain: ex.Domain, runs: int) -> tuple[float, float]:
+    """Return the mean reward per step of random and of optimal actions."""
+    tasks = {domain.for_run(run) for run in range(runs)}
+    rates = []
+    for mdp in (task.mdp() for task in tasks):
+        assert mdp is not None
+        for phase in range(mdp.phases):
+            problem = make_continuing(mdp, phase)
+            uniform = np.full((problem.states, problem.actions), 1.0 / problem.actions)
+            rates.append((gain(problem, uniform), optimal_gain(problem)))
+    low, high = np.mean(rates, axis=0)
+    return float(low), float(high)
+
+
+def read_references(figure: str) -> dict[str, tuple[float, float]]:
+    """Return the reference rates of all panels of a figure."""
+    spec = tomllib.loads((STUDY / f"{figure}.toml").read_text("utf-8"))
+    domains = {row["name"]: ex.extend.Config.from_dict(row["domain"]) for row in spec["panels"]}
+    return {name: reference_rates(domain, spec["runs"]) for name, domain in domains.items()}  # type: ignore[arg-type]
+
+
+def main() -> None:
+    stored = json.loads((DOCS / "measured" / "planning-pays.json").read_text("utf-8"))
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for figure in ("choosing", "reporting"):
+        references = read_references(figure)
+        for row in stored:
+            if row["figure"] == figure:
+                low, high = references[row["panel"]]
+                score = (row["metrics"]["mean"][0] - low) / (high - low)
+                panel = scores.setdefault(figure, {}).setdefault(row["panel"], {})
+                panel[row["agent"]] = round(score, 3)
+    means = {
+        figure: [
+            {"agent": agent, "label": row_label(stored, figure, agent), "score": round(float(
+                np.mean([panel[agent] for panel in panels.values()])), 3)}
+            for agent in next(iter(panels.values()))
+        ]
+        for figure, panels in scores.items()
+    }  # fmt: skip
+    verdicts: dict[str, Counter[str]] = {}
+    for claim in json.loads((DOCS / "measured" / "planning-pays-claims.json").read_text("utf-8")):
+        verdicts.setdefault(claim["claim"], Counter())[claim["verdict"]] += 1
+    counts = [{"claim": claim, **{name: found[name] for name in VERDICTS}}
+              for claim, found in verdicts.items()]  # fmt: skip
+    rows = [{"problem": name, **panel} for name, panel in scores["reporting"].items()]
+    content = json.dumps(
+        {"means": means, "verdicts": counts, "reporting": rows}, indent=1, ensure_ascii=False
+    )
+    (DOCS / "planning-pays.json").write_text(content + "\n", "utf-8")
+    for figure, agents in means.items():
+        print(figure, {row["label"]: row["score"] for row in agents})
+
+
+def row_label(stored: list[dict[str, Any]], figure: str, agent: str) -> str:
+    """Return the label of an agent in a figure."""
+    return str(next(row["label"] for row in stored
+                    if row["figure"] == figure and row["agent"] == agent))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
