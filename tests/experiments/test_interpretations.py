@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 
 from expectant.analysis.panel import Panel
-from expectant.analysis.verdicts import ABOVE, Finding, Statement
 from expectant.experiments import reproduce as module
 from expectant.experiments.claims import Claim
 from expectant.experiments.clauses import Clause
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.reproduce import (
-    differences_as_data,
-    find_differences,
-    mark_what_matters,
-)
+from expectant.experiments.reproduce import find_differences, mark_what_matters
 from expectant.experiments.study import StudyConfig, read_study
 
 PAPER = read_study()
@@ -34,28 +29,26 @@ def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
     return Panel("5a", "", "", 50, None, 0.0, {"q": curve}, {"q": "Q"})
 
 
-def marked(parts: list[Finding]) -> list[dict[str, Any]]:
-    """The differences of one claim under one change, as data."""
-    row = {"interpretation": "", "moved": {1: differences_as_data(parts, 40)}}
-    mark_what_matters([row])
-    return row["moved"][1]  # type: ignore[index]
+def marked(parts: list[dict[str, Any]]) -> list[bool]:
+    """Tell which of the differences of one claim under one change matter."""
+    mark_what_matters([{"interpretation": "", "moved": {1: parts}}])
+    return [part["matters"] for part in parts]
 
 
 def test_differences_between_interpretations_are_paired():
     clauses = (
-        Clause(metric=METRICS["mean"], of=("q",), low=5.0, margin=0.5),
         Clause(metric=METRICS["last"], of=("q",), margin=10.0),
+        Clause(metric=METRICS["mean"], of=("q",), low=5.0, margin=0.5),
     )
     claim = Claim(1, "5a", "", clauses=clauses)
-    first, second = find_differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
-    assert first.effect == pytest.approx(2.0, abs=0.1)
-    assert first.high - first.low < 0.2  # each by itself is known to give or take 3
-    assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
-    mean, last = marked([second, first])  # the part that moved the most margins comes first
-    assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
-    assert last["clear"] and not last["matters"]
-    (unchanged,) = find_differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
-    assert (unchanged.effect, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
+    parts = find_differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
+    mean, last = parts  # the part that moved the most margins comes first
+    assert (mean["part"], mean["margin"]) == ("return of Q", 0.5)  # whatever the claim's reference
+    assert mean["difference"] == pytest.approx(2.0, abs=0.1)
+    assert mean["high"] - mean["low"] < 0.2  # each by itself is known to give or take 3
+    assert marked(parts) == [True, False] and mean["clear"] and last["clear"]
+    (same,) = find_differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
+    assert (same["difference"], same["low"], same["high"], same["p"]) == (0.0, 0.0, 0.0, 1.0)
     elsewhere = Claim(1, "5a", "", clauses=(replace(clauses[0], figure="3"),))
     assert find_differences(elsewhere, [noise()], [noise()]) == []
 
@@ -64,13 +57,12 @@ def test_what_matters_is_corrected_for_being_one_of_many():
     """An interval that is beyond the margin by itself is not, as one of a hundred."""
     clause = Clause(metric=METRICS["mean"], of=("q",), margin=0.5)
     claim = Claim(1, "5a", "", clauses=(clause,))
-    panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
-    none, close, far = (find_differences(claim, [panel], [noise()])[0] for panel in panels.values())
-    assert close.low > 0.5 and none.low < 0.5
-    assert [part["matters"] for part in marked([far, close])] == [True, True]
-    many = marked([far, close, *[none] * 1000])
-    assert [part["matters"] for part in many] == [True] + [False] * 1001
-    assert marked([close])[0]["p"] < 0.05  # as its interval says
+    panels = [noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)]
+    none, close, far = (find_differences(claim, [panel], [noise()])[0] for panel in panels)
+    assert close["low"] > 0.5 > none["low"]
+    assert marked([close])[0] and close["p"] < 0.05  # as its interval says
+    assert marked([far, close]) == [True, True]
+    assert marked([far, close, *[dict(none) for _ in range(1000)]]) == [True] + [False] * 1001
 
 
 def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
-from expectant.experiments.reproduce import summarise
 from expectant.experiments.study_report import close_up_panels, drawn_panels
 from expectant.report.chart import chart_of
 
@@ -78,18 +76,3 @@ def test_panels_know_the_best_soft_return_of_their_domain():
         pytest.approx(-50.8, abs=0.05),
         pytest.approx(-20.71, abs=0.01),
     )
-
-
-def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:
-    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=2)
-    first, _, last = summarise([panel], {(panel.panel, "q_learning"): 5.0})
-    expected = interval(panel.curves["q_learning"].mean(axis=1))
-    assert [first["mean_return"], first["low"], first["high"]] == [float(x) for x in expected]
-    assert (first["runs"], first["diverged"], first["step_nanoseconds"]) == (6, 0, 5.0)
-    assert [last[key] for key in ("diverged", "mean_return", "low", "high")] == [
-        2,
-        None,
-        None,
-        None,
-    ]
-    assert (last["optimum"], last["step_nanoseconds"]) == (9.5, None)

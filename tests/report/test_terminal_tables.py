@@ -52,13 +52,13 @@ def test_rows_of_the_adaptation_test():
 
 def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: Any):
     panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
-    first, _, last = rows(tables.curve_table([panel], {(panel.panel, "q_learning"): 1234.4}))
+    first, _, last = rows(tables.curve_table([panel]))
     returns = panel.curves["q_learning"]
     estimates = []
     for part in (returns, returns[:, -2:]):
         estimates.append("{} ({})".format(*format_estimate(*interval(part.mean(axis=1)))))
-    assert first == [panel.labels["q_learning"], "6", "0", *estimates, "9.5", "1,234"]
-    assert last[2:5] == ["1", "diverged", "diverged"] and last[6] == "–"
+    assert first == [panel.labels["q_learning"], "6", "0", *estimates, "9.5"]
+    assert last[2:5] == ["1", "diverged", "diverged"]
 
 
 def test_numbers_that_move_by_more_than_the_margin_are_marked():

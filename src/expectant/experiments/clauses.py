@@ -199,14 +199,14 @@ class Clause(AgentGroups):
     def find(self, panels: Sequence[Panel], others: Sequence[Panel] = ()) -> Finding:
         """Assess the statement by the runs of these panels, paired by their numbers.
 
-        With ``others``: assess by how much the number is greater than in those.
+        With ``others``: assess whether it is the same in those, within the margin.
         """
         first, runs = panels[0], self.curves_of([*panels, *others])
         border, metric = len(panels) * len(self.keys), self.metric
         prefix = f"{first.panel}: " if first.panel and not self.across else ""
         label, statement = prefix + self.subject(first.labels), self.statement_in(panels)
         if others:
-            statement = Statement(ABOVE, 0.0, statement.margin)
+            statement = Statement(ABOUT, 0.0, statement.margin)
 
         def number(*curves: np.ndarray, of: Of | None = None) -> np.ndarray:
             values = self.value(panels, curves[:border], of)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.adaptation import is_adaptation_test, reference_returns
-from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.analysis.verdicts import LEVEL, TAIL, Finding, holm_correction
+from expectant.analysis.verdicts import LEVEL, Finding, holm_correction
 from expectant.core.files import write_text
 from expectant.engine.progress import say
 from expectant.experiments.claims import Claim, Verdict, judge_claims
@@ -33,7 +32,7 @@ from expectant.experiments.curves import (
     settings_hashes,
     write_curves,
 )
-from expectant.experiments.runner import Trouble, compute, write_trials
+from expectant.experiments.runner import compute, write_trials
 from expectant.experiments.store import (
     CONFIG,
     RUN,
@@ -45,7 +44,6 @@ from expectant.experiments.store import (
     mark_folder,
     require_kind,
     rerun_command,
-    step_nanoseconds,
     versions,
 )
 from expectant.experiments.study import (
@@ -64,7 +62,6 @@ from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trials import Trial
 
 LOCA_ROWS, VARIANTS = "loca.json", "interpretations.json"
-Times = Mapping[tuple[str, str], float]  # nanoseconds a step, by panel and agent
 
 
 def reproduce(
@@ -171,40 +168,6 @@ def _one_figure(experiment: Experiment, folder: Path) -> StudyConfig:
     return StudyConfig(study, study.figures)
 
 
-def step_times(outcome: Outcome) -> Times:
-    """Return the time of a step of every agent, where it was measured."""
-    trials = outcome.work.trials
-    times = step_nanoseconds(outcome.work.names, outcome.folder)
-    return {(t.panel, t.agent_key): time for t, time in zip(trials, times, strict=True)}
-
-
-def summarise(
-    panels: Sequence[Panel], times: Times, troubles: Sequence[Trouble] = ()
-) -> list[dict[str, Any]]:
-    """Return mean returns with intervals, step times and troubles, as plain data."""
-    rows, troubles_by_name = [], {(trouble.panel, trouble.agent): trouble for trouble in troubles}
-    for panel in panels:
-        for agent, curve in panel.curves.items():
-            time = times.get((panel.panel, agent), math.nan)
-            diverged = int(np.isnan(curve).any(axis=1).sum())
-            numbers = [None] * 3 if diverged else [float(x) for x in interval(curve.mean(axis=1))]
-            trouble = troubles_by_name.get((panel.panel, agent))
-            rows.append(
-                {
-                    "panel": panel.panel,
-                    "agent": agent,
-                    "runs": curve.shape[0],
-                    "diverged": diverged,
-                    "divergence": trouble.divergence if trouble else "",
-                    "evicted": trouble.evicted if trouble else 0,
-                    **dict(zip(("mean_return", "low", "high"), numbers, strict=True)),
-                    "optimum": None if np.isnan(panel.optimum) else panel.optimum,
-                    "step_nanoseconds": None if np.isnan(time) else time,
-                }
-            )
-    return rows
-
-
 # --------------------------------------------------------------------------- one detail at a time
 
 
@@ -271,20 +234,16 @@ def vary_interpretations(
         judged = judge_claims(claims, now, study.sizes)
         verdicts = {verdict.id: str(verdict.verdict) for verdict in judged}
         first = unchanged.setdefault(variant.interpretation, verdicts)
-        runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
-        moved = {}
-        for claim in claims if variant.detail else []:
-            if parts := find_differences(claim, now, before):
-                moved[claim.id] = differences_as_data(parts, runs)
+        moved = {claim.id: find_differences(claim, now, before) for claim in claims}
         rows.append(
             {
                 "interpretation": variant.interpretation,
                 "detail": variant.detail.name if variant.detail else None,
                 "choice": variant.choice.name if variant.choice else None,
-                "runs": runs,
+                "runs": min((verdict.runs for verdict in judged if verdict.runs), default=0),
                 "verdicts": verdicts,
                 "changed": [id for id, verdict in verdicts.items() if first[id] != verdict],
-                "moved": moved,
+                "moved": {id: p for id, p in moved.items() if p} if variant.detail else {},
             }
         )
     mark_what_matters(rows)
@@ -294,54 +253,40 @@ def vary_interpretations(
 
 def find_differences(
     claim: Claim, panels: Sequence[Panel], unchanged: Sequence[Panel]
-) -> list[Finding]:
+) -> list[dict[str, Any]]:
     """Return the difference of every part of a claim between panels, paired by run.
 
-    Figures that a detail does not concern have no difference.
+    Figures that a detail does not concern have no difference. The part that has moved the most
+    margins comes first. A difference is clear if its interval is without zero; ``p`` is the p-value
+    of its being within the margin, on either side.
     """
     figures = {panel.figure for panel in panels}
     groups = [[panel for panel in both if panel.figure in figures] for both in (panels, unchanged)]
-    findings = []
+    findings = list[Finding]()
     for clause in claim.clauses:
         try:
             parts = [replace(claim, clauses=(clause,)).parts(group) for group in groups]
         except Unavailable:
             continue
         findings += [clause.find(new, old) for (_, new), (_, old) in zip(*parts, strict=True)]
-    return findings
-
-
-def differences_as_data(parts: Sequence[Finding], runs: int) -> list[dict[str, Any]]:
-    """Return differences as plain values, the one that has moved the most margins first.
-
-    A difference is clear if its interval is without zero; ``p`` is the p-value of its being within
-    its margin, on either side.
-    """
-    from scipy.special import stdtr, stdtrit
-
-    def margins(part: Finding) -> float:
-        return abs(part.effect) / max(part.statement.margin, part.statement.slack)
-
-    data = []
-    for part in sorted(parts, key=margins, reverse=True):
-        margin, slack = part.statement.margin, part.statement.slack
-        nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
-        beyond = abs(part.effect) - margin - slack
-        error = (part.high - part.low) / 2.0 / float(stdtrit(max(runs - 1, 1), 1.0 - TAIL))
-        p_value = 1.0
-        if beyond > 0.0 and runs >= 2:
-            p_value = float(2.0 * stdtr(runs - 1, -beyond / error)) if error > 0.0 else 0.0
-        numbers = {"difference": part.effect, "low": part.low, "high": part.high}
-        data.append(
+    rows = []
+    for found in sorted(findings, key=_margins_moved, reverse=True):
+        numbers = {"difference": found.effect, "low": found.low, "high": found.high}
+        slack = found.statement.slack
+        rows.append(
             {
-                "part": part.label,
+                "part": found.label,
                 **{k: float(f"{x:.6g}") if abs(x) < math.inf else None for k, x in numbers.items()},
-                "margin": margin,
-                "clear": nearest > slack,
-                "p": float(f"{p_value:.3g}"),
+                "margin": found.statement.margin,
+                "clear": found.low > slack or found.high < -slack,
+                "p": float(f"{min(1.0, 2.0 * found.p_fails):.3g}"),
             }
         )
-    return data
+    return rows
+
+
+def _margins_moved(found: Finding) -> float:
+    return abs(found.effect) / max(found.statement.margin, found.statement.slack)
 
 
 def mark_what_matters(rows: Sequence[dict[str, Any]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -86,15 +85,12 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     return _table(title, ["interpretation", "detail", "choice", *map(str, claims)], [], lines)
 
 
-def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
-    """Return means over all episodes and over the last quarter, and the time of a step."""
+def curve_table(panels: Sequence[Any]) -> Any:
+    """Return means over all episodes and over the last quarter."""
     heads, rows = curve_rows(panels)
-    keys = [(panel.panel, agent) for panel in panels for agent in panel.curves]
-    for key, row in zip(keys, rows, strict=True):
-        row.append(format_number(round(times.get(key, math.nan), 0)))
     names = heads.index("runs")
     title = f"mean {panels[0].quantity}, 95 % intervals"
-    return _table(title, heads[:names], [*heads[names:], "ns a step"], rows)
+    return _table(title, heads[:names], heads[names:], rows)
 
 
 def curve_rows(panels: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
