@@ -47,8 +47,8 @@ VECTORS = ex.Tiles(2, 2, bounds=[(0, 6), (0, 6)])
 def test_every_item_is_done_once(threads):
     batches = run_on_threads(lambda number: number**2, range(5, 105), threads, new_control())
     ended = [each for batch in batches for each in batch]
-    assert sorted(each.item for each in ended) == list(range(5, 105))
-    assert all(each.result() == each.item**2 for each in ended)
+    assert sorted(item for item, _ in ended) == list(range(5, 105))
+    assert all(future.result() == item**2 for item, future in ended)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])

@@ -28,7 +28,7 @@ from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
 from expectant.engine.run import RULES, check_arguments, check_part
 from expectant.engine.setup import Setup, core_count, load_loop
-from expectant.engine.workers import run_on_threads
+from expectant.engine.workers import gather
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,26 +188,21 @@ def evaluate(
         run = act_greedily(fresh._replace(agent=agent, features=features), episodes)
         return run, evaluation_streams(seed, numbers[index])
 
-    def evaluate_run(index: int) -> Run | None:
+    def evaluate_run(index: int) -> tuple[np.ndarray, np.ndarray]:
         run, streams = build(index)
-        if diverged[index]:
-            return None
-        with open_world(where, env_seed, numbers[index]) as world:
-            _, status = advance(kernel, run, setup.budget(), streams, control, world)
-        return None if status == DIVERGED else run
+        status = DIVERGED
+        if not diverged[index]:
+            with open_world(where, env_seed, numbers[index]) as world:
+                _, status = advance(kernel, run, setup.budget(), streams, control, world)
+        if status == DIVERGED:
+            return np.full(episodes, np.nan), np.zeros(episodes, np.int64)
+        return run.returns, run.lengths
 
     kernel = load_loop(setup, compiled, f"{setup.title}, greedily", show, build(0))
-    returns = np.full((len(runs), episodes), np.nan)
-    lengths, at_once = np.zeros(returns.shape, np.int64), min(threads or core_count(), len(runs))
+    at_once = min(threads or core_count(), len(runs))
     with show.progress(f"{setup.title}, greedily") as show_fraction:
-        finished = 0
-        for batch in run_on_threads(evaluate_run, range(len(runs)), at_once, control):
-            for ended in batch:
-                run = ended.result()
-                if run is not None:
-                    returns[ended.item], lengths[ended.item] = run.returns, run.lengths
-            finished += len(batch)
-            show_fraction(finished / len(runs))
+        played = gather(evaluate_run, range(len(runs)), at_once, control, show_fraction)
+    returns, lengths = (np.stack([played[n][k] for n in range(len(runs))]) for k in (0, 1))
     return Evaluation(
         returns=returns if isinstance(learned, Result) else returns[0],
         lengths=lengths if isinstance(learned, Result) else lengths[0],

@@ -34,8 +34,8 @@ from expectant.engine.workers import (
     RunSource,
     compile_ahead,
     compile_loop,
+    gather,
     run_in_worker,
-    run_on_threads,
     start_worker,
 )
 from expectant.jit.compile import Kernel, use_compiled
@@ -284,13 +284,11 @@ def _run_all(
         failures = 0
         return ran
 
-    outcomes: Outcomes = {}
+    def under_way() -> float:
+        return sum(fraction_done(setup, clock) for clock in list(clocks.values()))
+
     with show.progress(setup.title) as show_fraction:
-        for batch in run_on_threads(run_one, numbers, threads, control):
-            outcomes.update({ended.item: ended.result() for ended in batch})
-            under_way = sum(fraction_done(setup, clock) for clock in list(clocks.values()))
-            show_fraction((len(outcomes) + under_way) / len(numbers))
-    return outcomes
+        return gather(run_one, numbers, threads, control, show_fraction, under_way)
 
 
 def _raise_failures(outcomes: Outcomes, finished: Result | None) -> None:

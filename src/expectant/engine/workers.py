@@ -18,12 +18,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from loky.process_executor import ProcessPoolExecutor
 
 POLL_SECONDS = 0.2
-QUEUED_RESULTS = 1000  # that may wait to be stored
+ITEMS_AHEAD = 64  # taken before a thread is free: results may be stored meanwhile
 PATIENCE_SECONDS = 1.0  # before another worker is started
 HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
@@ -58,77 +59,58 @@ RunOne = Callable[[int, np.ndarray, OnStart], Any]  # number, control, on_start
 # ------------------------------------------------------------------------------- threads
 
 
-class Ended(NamedTuple, Generic[Item, Value]):
-    """A finished piece of work: its value, or the error that it raised."""
-
-    item: Item
-    value: Value | None
-    error: BaseException | None
-
-    def result(self) -> Value:
-        if self.error is not None:
-            raise self.error
-        return self.value  # type: ignore[return-value]
-
-
 def run_on_threads(
     work: Callable[[Item], Value],
     items: Iterable[Item],
     threads: int,
     control: np.ndarray,
     batch_size: int = 1000,
-) -> Iterator[list[Ended[Item, Value]]]:
-    """Do work on threads; yield what has ended since the last time, until all items are done.
+) -> Iterator[list[tuple[Item, Future[Value]]]]:
+    """Do work on threads; yield the items that have ended since the last time, until all are done.
 
     Leaving it, with an error or an interruption, sets ``control[0]``, which work under way must
-    heed, and waits for the threads. Items are taken as they are needed, by one thread at a time.
+    heed, and waits for the threads.
     """
-    remaining, lock, no_item = iter(items), threading.Lock(), object()
-    results: queue.Queue[Ended[Item, Value] | None] = queue.Queue(QUEUED_RESULTS)
-
-    def put(ended: Ended[Item, Value] | None) -> None:
-        while not control[0]:
-            with suppress(queue.Full):
-                return results.put(ended, timeout=POLL_SECONDS)
-
-    def work_until_done() -> None:
-        while not control[0]:
-            with lock:
-                item: Any = next(remaining, no_item)
-            if item is no_item:
-                break
-            try:
-                ended = Ended(item, work(item), None)
-            except BaseException as error:
-                ended = Ended(item, None, error)
-            put(ended)
-        put(None)
-
-    crew = [_start_thread(work_until_done) for _ in range(threads)]
-    active = threads
+    remaining, under_way, pool = iter(items), 0, ThreadPoolExecutor(threads)
+    results: queue.SimpleQueue[tuple[Item, Future[Value]]] = queue.SimpleQueue()
     try:
-        while active and (not control[0] or any(thread.is_alive() for thread in crew)):
-            batch: list[Ended[Item, Value]] = []
+        while True:
+            for item in islice(remaining, threads + ITEMS_AHEAD - under_way):
+                under_way += 1
+                future = pool.submit(work, item)
+                future.add_done_callback(lambda future, item=item: results.put((item, future)))  # type: ignore[misc]
+            if not under_way:
+                return
+            batch: list[tuple[Item, Future[Value]]] = []
             with suppress(queue.Empty):
-                ended = results.get(timeout=POLL_SECONDS)
-                while ended is not None:
-                    batch.append(ended)
-                    if len(batch) == batch_size:
-                        break
-                    ended = results.get_nowait()
-                active -= ended is None
+                batch.append(results.get(timeout=POLL_SECONDS))
+                while len(batch) < batch_size:
+                    batch.append(results.get_nowait())
+            under_way -= len(batch)
             yield batch
     finally:
-        control[0] = control[0] or active > 0
-        for thread in crew:
-            thread.join()
+        pool.shutdown(wait=False, cancel_futures=True)
+        control[0] = control[0] or under_way > 0
+        pool.shutdown()
 
 
-def _start_thread(work: Callable[[], None]) -> threading.Thread:
-    """Start a daemon, which Python does not wait for at exit: an environment may hang."""
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread
+def gather(
+    work: Callable[[Item], Value],
+    items: Sequence[Item],
+    threads: int,
+    control: np.ndarray,
+    show_fraction: Callable[[float], None] = lambda fraction: None,
+    under_way: Callable[[], float] = lambda: 0.0,
+) -> dict[Item, Value]:
+    """Do work on threads and return the values by item; the first error is raised.
+
+    ``under_way`` returns the work that is done of unfinished items, for the fraction shown.
+    """
+    values: dict[Item, Value] = {}
+    for batch in run_on_threads(work, items, threads, control):
+        values.update({item: future.result() for item, future in batch})
+        show_fraction((len(values) + under_way()) / len(items))
+    return values
 
 
 def run_interruptibly(work: Callable[[], Value], control: np.ndarray) -> Value:
@@ -141,8 +123,7 @@ def run_interruptibly(work: Callable[[], Value], control: np.ndarray) -> Value:
         with np.errstate(**float_errors):
             return work()
 
-    ended = [piece for batch in run_on_threads(work_there, [0], 1, control) for piece in batch]
-    return ended[0].result()
+    return gather(work_there, [0], 1, control)[0]
 
 
 def iterate_interruptibly(values: Iterable[Value], control: np.ndarray) -> Iterator[Value]:
@@ -345,7 +326,7 @@ def _set_up_worker(path: str) -> None:
                 row[:BEAT] = InWorker.clock
         os._exit(1)
 
-    _start_thread(copy_clock)
+    threading.Thread(target=copy_clock, daemon=True).start()
 
 
 def _ignore_interrupts() -> None:

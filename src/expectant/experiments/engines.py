@@ -244,7 +244,9 @@ def use_threads(
             return run_one(part.task, number, kernels, control, part.clocks, size > 1)
 
     for ended in run_on_threads(work, list_runs(), size, control, batch_size=4):
-        for (part, number), run, error in ended:
+        for (part, number), future in ended:
+            error = future.exception()
+            run = None if error else future.result()
             if error is not None and not isinstance(error, Exception):
                 raise error
             if part.failed or (run is None and error is None):

@@ -26,7 +26,7 @@ _SETTINGS = (  # of Numba, which change the code it makes
 _registered: set[int] = set()
 _kernels: dict[str, Callable[..., Any]] = {}
 _compiled: dict[int, CodeText] = {}
-_compiled_with: list[tuple[Any, ...]] = []
+_compiled_with: list[list[tuple[str, str]]] = []
 _lock = threading.Lock()
 
 
@@ -99,7 +99,7 @@ def _make_kernel(entry: Callable[..., Any], name: str, hash_code: Callable[[], C
     import numba
 
     from expectant.jit.cache import keep_on_disk
-    from expectant.jit.numba_internals import kernel_options, recompiled_helpers
+    from expectant.jit.numba_internals import kernel_options, recompiled_helpers, refresh_overloads
     from expectant.jit.overloads import with_unowned
 
     kernel: Any = None
@@ -110,12 +110,12 @@ def _make_kernel(entry: Callable[..., Any], name: str, hash_code: Callable[[], C
         if present.name != name and kernel is not None:  # changed since the kernel was asked for
             _kernels.pop(name, None)
             keep_on_disk(kernel, present.name)
-        _forget_changed(present.texts, settings)
+        register_overloads()
+        refresh_overloads()
+        _forget_changed(present.texts, _settings())
         with recompiled_helpers(text.thing for text in present.texts):
             yield
 
-    settings = tuple(_settings())
-    register_overloads()
     kernel = numba.njit(**kernel_options(use_present_code))(with_unowned(entry))
     keep_on_disk(kernel, name)
     return kernel
@@ -138,7 +138,7 @@ def register_overloads() -> None:
             overloads.overload_function(plain)
 
 
-def _forget_changed(texts: list[CodeText], settings: tuple[Any, ...]) -> None:
+def _forget_changed(texts: list[CodeText], settings: list[tuple[str, str]]) -> None:
     """Make Numba compile verbs and functions anew if any has changed since it last did.
 
     Numba keeps the first version of every function it compiles in a process; a kernel made from it
