@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from expectant import report
 from expectant.analysis.adaptation import is_adaptation_test, score_adaptation
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
@@ -16,23 +17,6 @@ from expectant.experiments.grid import value_text
 from expectant.experiments.runner import troubles_of, version_rows
 from expectant.experiments.study import StudyConfig
 from expectant.experiments.trials import Trial
-from expectant.report import (
-    Claims,
-    Curves,
-    Environment,
-    Folded,
-    Header,
-    Rules,
-    Section,
-    Summary,
-    Table,
-    Worlds,
-    chart_of,
-    draw_panels,
-    palette_of,
-    world_picture,
-    write_page,
-)
 from expectant.report.figure import FILES
 from expectant.report.formatting import figure_name, format_two_digits
 from expectant.report.terminal_tables import curve_rows
@@ -48,9 +32,6 @@ def write_report(
     figures = [write_figures(config, folder, panels, figure) for figure in config.figures]
     page = write_study_page(config, folder, panels, verdicts)
     return [*(path for paths in figures for path in paths), page]
-
-
-# ---------------------------------------------------------------------------------------- figures
 
 
 def drawn_panels(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
@@ -78,24 +59,21 @@ def write_figures(
 ) -> list[Path]:
     """Draw a figure under all interpretations, and under each with its close-ups."""
     runs, zoom = config.drawn_runs(figure), config.study.experiments[figure].zoom
-    drawn, palette = drawn_panels(panels, figure, runs), palette_of(panels)
+    drawn, palette = drawn_panels(panels, figure, runs), report.palette_of(panels)
     everything = [*drawn, *close_up_panels(panels, figure, runs, zoom)]
-    title, stem = config.warning if config.quick else "", folder / _figure_stem(config, figure)
+    title, stem = config.warning * config.quick, folder / _figure_stem(config, figure)
     names = list(dict.fromkeys(panel.interpretation for panel in drawn))
     if len(names) == 1:
-        return draw_panels(everything, title, stem, palette)
-    paths = draw_panels(drawn, title, stem, palette)
+        return report.draw_panels(everything, title, stem, palette)
+    paths = report.draw_panels(drawn, title, stem, palette)
     for name in names:
         chosen = [panel for panel in everything if panel.interpretation == name]
-        paths += draw_panels(chosen, title, f"{stem}-{name}", palette)
+        paths += report.draw_panels(chosen, title, f"{stem}-{name}", palette)
     return paths
 
 
 def _figure_stem(config: StudyConfig, figure: str) -> str:
     return f"figure-{figure}" if len(config.study.figures) > 1 else "figure"
-
-
-# ------------------------------------------------------------------------------------------- page
 
 
 def write_study_page(
@@ -106,30 +84,35 @@ def write_study_page(
     order = [*study.figures, *(claim.figure for claim in study.claims)]
     ordered = sorted(verdicts, key=lambda verdict: (order.index(verdict.figure), verdict.id))
     entries, alerts = [verdict.to_dict() for verdict in ordered], _alerts(folder, trials)
-    figures = [_figure_section(config, name, panels, entries, alerts) for name in config.figures]
+    figures = [
+        _figure_section(
+            config, name, panels, [e for e in entries if e["figure"] == name], alerts[name]
+        )
+        for name in config.figures
+    ]
     main = [section for section in figures if not section.figure.startswith(ABLATION)]
     ablations = [section for section in figures if section not in main]
     others = [entry for entry in entries if entry["figure"] not in config.figures]
-    explained = sum(bool(section.claims) for section in ablations)
-    heads, rows = curve_rows(panels)
+    hint = f"experiments on {sum(bool(section.claims) for section in ablations)} explanations"
+    means = ([], []) if study.claims else curve_rows(panels)
     sections = [
-        Header(
+        report.Header(
             study.title, "", study.notes, study.source, study.link, _header_facts(config, folder),
             config.warning,
         ),
-        Summary(entries, main, bool(study.source)),
+        report.Summary(entries, main, bool(study.source)),
         *_adaptation_tables(panels, trials),
         *main,
-        Table(f"Mean {panels[0].quantity}", heads, [] if study.claims else rows),
-        Folded("Ablations", f"{len(ablations)} experiments on {explained} explanations", ablations),
-        Claims(others, "Discussion" if study.source else "Claims without a figure"),
+        report.Table(f"Mean {panels[0].quantity}", *means),
+        report.Folded("Ablations", hint, ablations),
+        report.Claims(others, "Discussion" if study.source else "Claims without a figure"),
         _rules(config, entries),
-        Folded("Domains", "states, transitions and rewards", _draw_worlds(config, trials)),
-        Environment(
+        report.Folded("Domains", "states, transitions and rewards", _draw_worlds(config)),
+        report.Environment(
             [*version_rows(folder), ("seed", trials[0].seed)], config.command(), study.folder_note
         ),
     ]  # fmt: skip
-    return write_page(folder / "report.html", sections, palette_of(panels))
+    return report.write_page(folder / "report.html", sections, report.palette_of(panels))
 
 
 def _header_facts(config: StudyConfig, folder: Path) -> list[str]:
@@ -141,42 +124,38 @@ def _header_facts(config: StudyConfig, folder: Path) -> list[str]:
     return [f"{computed.day} {computed:%B %Y}", seed, f"{counted} runs of every agent"]
 
 
-def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> Section:
+def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> report.Section:
     """Return the rules of verdicts and the meanings of the metrics of the claims."""
     judged = {entry["id"] for entry in entries}
     metrics = [m for claim in config.study.claims if claim.id in judged for m in claim.metrics]
     meanings = {metric.title: f"{metric.meaning}." for metric in metrics}
-    return Rules([*RULES, AT_SWITCHES] if meanings else [], list(meanings.items()))
+    return report.Rules([*RULES, AT_SWITCHES] if meanings else [], list(meanings.items()))
 
 
 def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, str]]]:
     """Return (trial, problem) of every figure."""
-    alerts: dict[str, list[tuple[str, str]]] = {}
+    alerts: dict[str, list[tuple[str, str]]] = {trial.experiment: [] for trial in trials}
     for trial, row in zip(trials, troubles_of(folder), strict=False):
         if row.text:
             who = ", ".join(filter(None, (trial.label, trial.panel, trial.interpretation)))
-            alerts.setdefault(trial.experiment, []).append((who, row.text))
+            alerts[trial.experiment].append((who, row.text))
     return alerts
 
 
-def _draw_worlds(config: StudyConfig, trials: Sequence[Trial]) -> list[Section]:
+def _draw_worlds(config: StudyConfig) -> list[report.Section]:
     """Draw the domains of the figures in ``worlds``."""
     pictures = []
-    for figure in config.study.worlds:
-        if figure in config.figures:
-            domain = next(trial.domain for trial in trials if trial.experiment == figure)
-            summary = (type(domain).__doc__ or "").splitlines()[0]
-            pictures.append((f"{figure_name(figure)}: {summary}", world_picture(domain)))
-    return [Worlds(pictures)] if pictures else []
+    for figure in (name for name in config.study.worlds if name in config.figures):
+        domain = next(trial.domain for trial in config.trials if trial.experiment == figure)
+        summary = (type(domain).__doc__ or "").splitlines()[0]
+        pictures.append((f"{figure_name(figure)}: {summary}", report.world_picture(domain)))
+    return [report.Worlds(pictures)] if pictures else []
 
 
 def _figure_section(
-    config: StudyConfig,
-    figure: str,
-    panels: Sequence[Panel],
-    entries: Sequence[dict[str, Any]],
-    alerts: Mapping[str, list[tuple[str, str]]],
-) -> Curves:
+    config: StudyConfig, figure: str, panels: Sequence[Panel], claims: Sequence[dict[str, Any]],
+    alerts: Sequence[tuple[str, str]],
+) -> report.Curves:  # fmt: skip
     """Return the section of a figure: its curves, the claims about it, and its parameters."""
     study, first, runs = config.study, config.study.experiments[figure], config.drawn_runs(figure)
     parameters: dict[str, list[str]] = {}
@@ -185,15 +164,15 @@ def _figure_section(
         for parameter, value in _parameter_rows(chosen, runs):
             parameters.setdefault(parameter, []).append(value)
     close_ups = close_up_panels(panels, figure, runs, first.zoom)
-    return Curves(
+    return report.Curves(
         figure,
         "" if first.title == study.title else first.title,  # which the page begins with
-        chart_of(drawn_panels(panels, figure, runs)),
-        [entry for entry in entries if entry["figure"] == figure],
+        report.chart_of(drawn_panels(panels, figure, runs)),
+        claims,
         [f"mean of {runs} run{'s' * (runs > 1)} and 95 % bootstrap interval"],
-        alerts.get(figure, []),
+        alerts,
         [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES],
-        chart_of(close_ups) if close_ups else None,
+        report.chart_of(close_ups) if close_ups else None,
         [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
         first.notes,
         config.command(figure) if len(config.figures) > 1 else "",
@@ -238,9 +217,9 @@ def _parameter_text(value: Any) -> str:
 # ------------------------------------------------------------------------------------ local changes
 
 
-def _adaptation_tables(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[Section]:
+def _adaptation_tables(panels: Sequence[Panel], trials: Sequence[Trial]) -> list[report.Section]:
     """Return verdicts on adaptation, where agents went through a local change, by figure."""
-    tables: list[Section] = []
+    tables: list[report.Section] = []
     for figure in dict.fromkeys(panel.figure for panel in panels if is_adaptation_test(panel)):
         chosen = [panel for panel in panels if panel.figure == figure]
         agents = {p.panel or p.figure: p.title or p.panel or figure_name(figure) for p in chosen}
@@ -254,7 +233,7 @@ def _adaptation_tables(panels: Sequence[Panel], trials: Sequence[Trial]) -> list
             for backups, cells in by_backups.items()
         ]
         heading = f"Adaptation at a glance: {figure_name(figure)}"
-        tables.append(Table(heading, ["backups", *agents.values()], rows))
+        tables.append(report.Table(heading, ["backups", *agents.values()], rows))
     return tables
 
 
