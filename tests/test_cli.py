@@ -162,14 +162,6 @@ def test_bad_input_exits_with_2_and_writes_nothing(arguments, message, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_is_not_a_config(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("mine").mkdir()
-    assert "mine: is a folder; give a config file\n" in invoke("run", "mine").stderr
-    Path("mine/study.toml").write_text("")
-    assert "`expectant reproduce mine` runs a study\n" in invoke("run", "mine").stderr
-
-
 def test_results_that_cannot_be_written_exit_with_1(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "tiny.toml").write_text(SPEC)

@@ -43,11 +43,6 @@ def test_diverged_runs_do_not_matter(make_panel: Any, tmp_path: Path, diverged: 
     assert len(draw_panels([panel], "diverged", tmp_path / "figure")) == 3
 
 
-def test_one_run_and_one_bin(make_panel: Any, tmp_path: Path) -> None:
-    panel = make_panel(shape=(1, 50, 50), switch_every=None)
-    assert len(draw_panels([panel], "one", tmp_path / "figure")) == 3
-
-
 def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:
     panel = make_panel(shape=(8, 400, 20), switch_every=200)
     chart = chart_of([panel])

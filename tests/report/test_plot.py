@@ -14,7 +14,6 @@ from expectant.report.chart import Curve
 from expectant.report.formatting import agent_names
 from expectant.report.plot import (
     bin_size,
-    chart_of_results,
     common_switches,
     curves_of,
     style_keys,
@@ -158,25 +157,11 @@ def test_a_curve_over_steps_weighs_bins_by_their_steps():
     assert np.isnan(curve.low).all()  # one run says nothing of others
 
 
-def test_a_curve_ends_where_a_run_diverged():
-    (curve,) = curves_of({"a": result_of([[1.0, 2.0, 3.0], [1.0, np.nan, np.nan]])})
-    np.testing.assert_array_equal(curve.mean, [1.0, np.nan, np.nan])
-    assert (curve.runs, curve.diverged) == (2, 1)
-
-
 def test_results_of_different_lengths_share_their_bins():
     long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
     one, other = curves_of({"long": long, "short": short})
     assert places(other)[:-1].tolist() == places(one)[:7].tolist()
     assert places(other)[-1] == 36.0  # of episodes 35 and 36
-
-
-def test_charts_have_the_optimum_and_the_switches_of_the_domain():
-    (plot,) = chart_of_results({"a": result_of(np.zeros((2, 10)), domain=SWITCHING)}).plots
-    (level,) = plot.levels
-    assert level.height == pytest.approx(13.924, abs=5e-4)
-    assert (level.name, level.start, level.end) == ("exact, ε-greedy on q*, ε = 0.1", 0, 10)
-    assert list(plot.breaks) == [5]
 
 
 def test_known_agents_look_as_they_do_on_pages_unless_two_are_alike():

@@ -205,11 +205,6 @@ def test_a_gif_has_every_frame_and_pauses(tmp_path):
     assert shown[0] == shown[1] < shown[2] < shown[4]
 
 
-@pytest.mark.skipif(not FFMpegWriter.isAvailable(), reason="no ffmpeg")
-def test_a_film_is_written(tmp_path):
-    assert write_animation(made_up(), tmp_path / "a.mp4", lambda _: None).stat().st_size > 1000
-
-
 @needs_browser
 def test_a_page_plays_without_a_network(tmp_path):
     evil = "</script><b>bold</b>"
