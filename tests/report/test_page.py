@@ -96,11 +96,10 @@ def test_a_claim_is_drawn_in_margins_from_the_claimed_number() -> None:
     ((claim),) = claims_of([near, far])
     first, second = claim.marks
     # The axis reaches from -1.6 to 8 margins.
-    assert first is not None and first.band is not None and second is not None
-    assert first.claimed == pytest.approx(100 * 1.6 / 9.6, abs=0.01)
-    assert first.band == (pytest.approx(6.25), pytest.approx(100 * 2.6 / 9.6, abs=0.01))
-    assert (first.effect, first.beyond) == (first.band[1], "")
-    assert (second.effect, second.beyond) == (100.0, "right")
+    assert first["claimed"] == pytest.approx(100 * 1.6 / 9.6, abs=0.01)
+    assert first["band"] == (pytest.approx(6.25), pytest.approx(100 * 2.6 / 9.6, abs=0.01))
+    assert (first["effect"], first["beyond"]) == (first["band"][1], "")
+    assert (second["effect"], second["beyond"]) == (100.0, "right")
     assert claim.claimed == "about −7, margin 2"
 
 

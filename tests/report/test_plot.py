@@ -49,7 +49,7 @@ def test_lines_bands_switches_and_the_optimum_are_drawn():
     assert any(xy.shape == means.shape and np.array_equal(xy, means) for xy in found)
     assert len(axes.collections) == 2  # the bands
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("episode", "return per episode")
-    assert figure.get_suptitle() == "Corridor, 4 runs"
+    assert figure.get_suptitle() == "Corridor"
     assert axes.get_xlim() == (0.0, 10.0)
 
 

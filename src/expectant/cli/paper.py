@@ -46,9 +46,8 @@ def reproduce(
 ) -> None:
     """Run a study, by default the paper: every figure, and a verdict on every claim.
 
-    Writes report.html, figures (PNG, SVG, PDF), claims.json and curves.parquet; `reproduce loca`
-    also loca.json. With --vary: measure, paired run by run, how far the number of each claim
-    moves; writes interpretations.json. Interrupted, both resume.
+    Writes report.html, figures, claims.json and curves.parquet; `loca` also loca.json. --vary
+    measures how far each claim's number moves: interpretations.json. Interrupted, both resume.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)

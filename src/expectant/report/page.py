@@ -59,7 +59,7 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
         style=_part("page.css"),
         data={"palette": styles, "sections": data} if data else None,
         script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        script_hash=hashlib.sha256(script.encode()).digest(),
     )  # fmt: skip
 
 
@@ -85,10 +85,15 @@ def _environment() -> Any:
     # Compact; a NaN would not be JSON.
     compact = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     environment.policies["json.dumps_kwargs"] = compact
-    for show in (format_number, format_percent):
+    for show in (format_number, format_percent, encode_base64):
         environment.filters[show.__name__] = show
     environment.globals |= {"badges": BADGES, "unknown_badge": UNKNOWN, "estimate": format_estimate}
     return environment
+
+
+def encode_base64(data: bytes) -> str:
+    """Encode bytes as text."""
+    return base64.b64encode(data).decode()
 
 
 def _plain(array: np.ndarray) -> list[Any]:

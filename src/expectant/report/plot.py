@@ -53,7 +53,8 @@ def plot(
     keys = style_keys(by_name)
     palette = Palette({key: _label(name) for name, key in keys.items()})
     with use_style():
-        title = title_of(list(by_name.values()))
+        domains = {result.domain.display_name for result in by_name.values()}
+        title = domains.pop() if len(domains) == 1 else ""
         figure = chart_figure(chart_of_results(by_name), title, palette)
         if target is not None:
             write_bytes(target, render(figure, target.suffix[1:].lower()))
@@ -93,13 +94,6 @@ def chart_of_results(results: Mapping[str, Result]) -> Chart:
     x = max((curve.x for curve in curves if curve.x is not None), key=len)
     names = EPISODE_NAMES if some[0].steps is None else STEP_NAMES
     return Chart([Plot("", x, longest, curves, breaks, levels)], 1, *names, break_name="switch")
-
-
-def title_of(results: Sequence[Result]) -> str:
-    """Return domain and number of runs, each if it is the same for all."""
-    domains = {result.domain.display_name for result in results}
-    runs = {f"{n:,} run{'s' * (n > 1)}" for n in (result.diverged.size for result in results)}
-    return ", ".join(fact for facts in (domains, runs) if len(facts) == 1 for fact in facts)
 
 
 def style_keys(results: Mapping[str, Result]) -> dict[str, str]:

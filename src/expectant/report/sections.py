@@ -5,7 +5,6 @@ A page is a list of sections; empty ones are left out.
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,17 +42,6 @@ SENTENCE_OF_ONE = {
 
 
 # --------------------------------------------------------------------------------------- claims
-
-
-class Marks(NamedTuple):
-    """Positions in per cent of a claim's axis; None where unknown or beyond its end."""
-
-    band: tuple[float, float] | None
-    claimed: float
-    beyond: str  # "left" or "right" if the effect is
-    low: float
-    effect: float
-    high: float
 
 
 class ClaimRow(NamedTuple):
@@ -108,32 +96,41 @@ class ClaimRow(NamedTuple):
         return "undecided" if "unclear" in verdicts else "none"
 
     @property
-    def marks(self) -> list[Marks | None]:
-        """Effects and intervals on an axis in margins from the claimed number, by verdict."""
+    def marks(self) -> list[dict[str, Any]]:
+        """Positions in per cent of an axis in margins from the claimed number, by verdict.
+
+        ``beyond`` is "left" or "right" if the effect is beyond the end of the axis.
+        """
         scaled = [_in_margins(verdict) for verdict in self.verdicts]
-        numbers = [x for values in scaled for x in values]
+        numbers = [x for values in scaled for x in values.values()]
         start = max(-FARTHEST, min([-NEAREST, *numbers]))
         end = min(FARTHEST, max([NEAREST, *numbers]))
 
         def position(x: float) -> float:
             return round(100.0 * (min(max(x, start), end) - start) / (end - start), 2)
 
-        marks: list[Marks | None] = [None] * len(scaled)
-        for place, (verdict, values) in enumerate(zip(self.verdicts, scaled, strict=True)):
-            if values:
-                band = (position(-1.0), position(1.0)) if verdict["margin"] else None
-                beyond = "left" if values[1] < start else "right" if values[1] > end else ""
-                marks[place] = Marks(band, position(0.0), beyond, *map(position, values))
+        marks: list[dict[str, Any]] = []
+        for verdict, values in zip(self.verdicts, scaled, strict=True):
+            mark: dict[str, Any] = {name: position(x) for name, x in values.items()}
+            if mark:
+                effect = values["effect"]
+                mark["claimed"] = position(0.0)
+                mark["band"] = (position(-1.0), position(1.0)) if verdict["margin"] else None
+                mark["beyond"] = "left" if effect < start else "right" if effect > end else ""
+            marks.append(mark)
         return marks
 
 
-def _in_margins(verdict: Verdict) -> list[float]:
+def _in_margins(verdict: Verdict) -> dict[str, float]:
     """Return low, effect and high in margins from the claimed number; empty if unknown."""
-    numbers, claimed = [verdict[key] for key in ("low", "effect", "high")], verdict["reference"]
-    if claimed is None or None in numbers:
-        return []
+    numbers, claimed = (
+        {key: verdict[key] for key in ("low", "effect", "high")},
+        verdict["reference"],
+    )
+    if claimed is None or None in numbers.values():
+        return {}
     unit = verdict["margin"] or abs(verdict["effect"] - claimed) or 1.0
-    return [(number - claimed) / unit for number in numbers]
+    return {key: (number - claimed) / unit for key, number in numbers.items()}
 
 
 def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
@@ -338,10 +335,6 @@ class Worlds(Section):
 
     shows: ClassVar[tuple[str, ...]] = ("pictures",)
     pictures: Sequence[tuple[str, bytes]]
-
-    @property
-    def encoded(self) -> list[tuple[str, str]]:
-        return [(caption, base64.b64encode(png).decode()) for caption, png in self.pictures]
 
 
 @dataclass(frozen=True, eq=False)
