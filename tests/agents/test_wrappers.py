@@ -9,7 +9,8 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.core.verbs import act, inner_agent, learn, plan, preference
+from expectant.agents.wrappers import inner_agent
+from expectant.core.verbs import act, learn, plan, preference
 from expectant.models.wrappers import CachedLookaheadPart
 
 LINE = ex.Corridor(cells=3, slip=0.0)

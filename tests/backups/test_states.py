@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.backups.state_action_pairs import count_backups
 from expectant.backups.states import empty_rows, find_or_add_row
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import (
     can_draw,
-    count_backups,
     draw,
     learn,
     plan,

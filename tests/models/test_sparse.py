@@ -18,10 +18,10 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
-    count_evicted,
     fit,
     sample_next,
 )
+from expectant.models.sparse import count_evicted
 from expectant.models.sparse_columns import CHUNK, COUNT
 
 CORRIDOR = ex.Corridor(slip=0.25)

@@ -14,7 +14,6 @@ import numpy as np
 from expectant.agents.action_selection import epsilon_greedy, sample_action, write_epsilon_greedy
 from expectant.core.verbs import (
     act,
-    active_option,
     begin,
     behaviour_policy,
     breaks_ties_at_random,
@@ -23,7 +22,6 @@ from expectant.core.verbs import (
     free_capacity,
     function,
     grow,
-    inner_agent,
     learn,
     learn_options,
     on_truncation,
@@ -191,16 +189,6 @@ def _(agent, state, probabilities):
 def _(agent, state, rng):
     agent.active[0] = NO_OPTION
     begin(agent.agent, state, rng)
-
-
-@inner_agent.register(WithOptionsPart)
-def _(agent):
-    return agent.agent
-
-
-@active_option.register(WithOptionsPart)
-def _(agent):
-    return int(agent.active[0])
 
 
 def execute_options(

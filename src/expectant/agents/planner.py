@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from expectant.core.verbs import (
     roll_out,
     sample_next,
     stored_transition,
-    without_planning,
 )
 
 __all__ = [
@@ -144,9 +143,15 @@ def _(planner, state, rng):
     on_truncation(planner.backups, state, rng)
 
 
-@without_planning.register(Planner)
-def _(planner):
-    return planner._replace(backups=NoBackups(0.0), rollout=NoRollout(1))
+def without_planning(agent: Any) -> Any:
+    """Return the same part without the memory it needs only to plan.
+
+    Probes copy and compile only this, so agents that differ in nothing else share a kernel.
+    """
+    planner = getattr(agent, "planner", None)
+    if not isinstance(planner, Planner):
+        return agent
+    return agent._replace(planner=planner._replace(backups=NoBackups(0.0), rollout=NoRollout(1)))
 
 
 def pass_on_to_planner(part_type: type) -> None:
@@ -156,9 +161,7 @@ def pass_on_to_planner(part_type: type) -> None:
     def _(agent, rng):
         return plan_backups(agent, rng)
 
-    delegate(
-        part_type, "planner", relabel, begin, on_truncation, free_capacity, grow, without_planning
-    )
+    delegate(part_type, "planner", relabel, begin, on_truncation, free_capacity, grow)
 
 
 class NoRollout(NamedTuple):

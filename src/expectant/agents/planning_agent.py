@@ -21,8 +21,8 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext, Model, Option
 from expectant.core.rules import named_or, whole
 from expectant.core.vectors import empty_state
-from expectant.core.verbs import with_predecessors
 from expectant.models import NAMED_MODELS, CachedLookahead, ExplorationBonus
+from expectant.models.wrappers import with_predecessors
 from expectant.options.option_set import OPTION_SET, OptionSet
 from expectant.step_sizes import Autostep, StepSize
 

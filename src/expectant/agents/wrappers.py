@@ -13,12 +13,10 @@ from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
     act,
-    active_option,
     begin,
     delegate,
     free_capacity,
     grow,
-    inner_agent,
     learn,
     on_truncation,
     plan,
@@ -47,9 +45,12 @@ delegate(
     on_truncation,
     free_capacity,
     grow,
-    inner_agent,
-    active_option,
 )
+
+
+def inner_agent(agent: Any) -> Any:
+    """Return the part that values and plans: itself, or the one in the field ``agent``."""
+    return inner_agent(agent.agent) if hasattr(agent, "agent") else agent
 
 
 @learn.register(FreezeAfterPart)

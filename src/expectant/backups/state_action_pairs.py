@@ -17,7 +17,6 @@ from expectant.core.rules import flag, whole
 from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
 from expectant.core.verbs import (
     age,
-    count_backups,
     draw,
     function,
     load,
@@ -197,9 +196,11 @@ def _(pairs, domain):
             pairs.rewards[pair] = reward_now(domain, pairs.outcomes[pair])
 
 
-@count_backups.register(PairsPart)
-def _(pairs):
-    return int(pairs.counters[DRAWN])
+def count_backups(part: tuple[object, ...]) -> int:
+    """Return the number of pairs drawn by the parts inside a part."""
+    if isinstance(part, PairsPart):
+        return int(part.counters[DRAWN])
+    return sum(count_backups(item) for item in part if isinstance(item, tuple))
 
 
 def empty_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPart:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.agents.wrappers import inner_agent
 from expectant.checks.contracts import Contracts, OutOfTime, source_location
 from expectant.core import tree
 from expectant.core.config import is_all_builtin
@@ -27,7 +28,7 @@ from expectant.core.errors import PartError, is_builtin
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
 from expectant.core.rules import or_none, whole
-from expectant.core.verbs import inner_agent, preference
+from expectant.core.verbs import preference
 from expectant.engine import loop
 from expectant.engine.driver import advance, new_control, request_action
 from expectant.engine.loop import Budget, Run, simulate

@@ -34,7 +34,6 @@ class Verb(Protocol[Answer_co]):
 
 VERBS: list[Verb[object]] = []  # those that compiled code calls
 FUNCTIONS: list[Callable[..., object]] = []
-REBUILDING = ("grow", "without_planning")  # verbs that return a changed copy of their part
 
 Interceptor = Callable[[Verb[object], Callable[..., object], object, tuple[object, ...]], object]
 _interceptor: ContextVar[Interceptor | None] = ContextVar("interceptor", default=None)
@@ -176,7 +175,7 @@ def _make_delegate(position: int, field: str, verb: Verb[object]) -> Callable[..
     def pass_four(part, first, second, third, fourth):
         return verb(part[position], first, second, third, fourth)
 
-    if verb.__name__ in REBUILDING:
+    if verb.__name__ == "grow":  # returns a changed copy of the part
         return rebuild
     # one function with *arguments would pack them into a tuple, which is slower once compiled
     by_count = (pass_none, pass_one, pass_two, pass_three, pass_four)

@@ -23,24 +23,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from expectant.core.dispatch import Verb, delegate, function, optional, plain, verb
 
 if TYPE_CHECKING:
-    from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable
+    pass
 
 __all__ = [  # noqa: RUF022  grouped by kind
     "Verb", "delegate", "function", "optional", "plain", "verb",
     # domains
     "reset", "step", "observation", "truncated", "state_index", "phase", "outcome", "reward_now",
     # features
-    "encode", "encode_all", "size", "index", "value", "put", "copy", "dot_through", "sum_through",
+    "encode", "size", "index", "value", "put", "copy", "dot_through", "sum_through",
     "save", "load", "matches",
     # models
     "fit", "backed_up_value", "backed_up_action_value", "draw_outcome", "sample_next",
     "add_expected", "next_predecessor", "predecessor", "expected_next_state", "duration",
-    "on_transition", "on_value_update", "unwrapped", "with_predecessors",
+    "on_transition", "on_value_update", "unwrapped",
     # step sizes
     "adapt", "adapt_columns", "rate", "mean_rate", "value_change", "tick", "adapt_listed",
     # backups
@@ -48,8 +46,8 @@ __all__ = [  # noqa: RUF022  grouped by kind
     "relabel", "on_priority", "on_action_priority", "free_capacity", "grow",
     # agents
     "act", "learn", "preference", "back_up", "improve", "behaviour_policy", "plan", "roll_out",
-    "begin", "on_truncation", "breaks_ties_at_random", "policy", "active_option", "inner_agent",
-    "without_planning", "count_evicted", "count_backups", "stop", "policy_of", "stop_of",
+    "begin", "on_truncation", "breaks_ties_at_random", "policy",
+    "stop", "policy_of", "stop_of",
     "learn_options", "fit_options",
 ]  # fmt: skip
 
@@ -114,23 +112,6 @@ def encode(features, observation, action, state):
     ``action`` is the previous action, −1 at the start of an episode. A map with memory keeps what
     it needs of the past in arrays of its part.
     """
-
-
-@plain
-def encode_all(
-    features: object,
-    states: int,
-    table: BinaryTable | WeightedTable,
-    state: Binary | Weighted,
-) -> None:
-    """Write the vectors of all numbered states into a table, in order; ``state`` is scratch.
-
-    Optional: the default calls :func:`encode` once per state.
-    """
-    for number in range(states):
-        encode(features, np.array([number]), -1, state)
-        state.state_index[0] = number
-        save(table, number, state)
 
 
 @verb
@@ -266,12 +247,6 @@ def unwrapped(model):
 
     Models that sample, or cache values of the agent's present weights, return the one they wrap.
     """
-    return model
-
-
-@plain
-def with_predecessors(model: object) -> object:
-    """Return a newly built model as one that implements :func:`predecessor`."""
     return model
 
 
@@ -476,42 +451,6 @@ def policy(agent, state, probabilities):
     """Write π(a | s) of every action; NaN for agents without an explicit policy."""
     for action in range(probabilities.shape[0]):
         probabilities[action] = math.nan
-
-
-@plain
-def active_option(agent: object) -> int:
-    """Return the number of the option that the agent follows at present, −1 if none."""
-    return -1
-
-
-@plain
-def inner_agent(agent: object) -> object:
-    """Return the agent that values and plans: itself, or the one it wraps."""
-    return agent
-
-
-@plain
-def without_planning(agent: object) -> object:
-    """Return the same agent without the memory it needs only to plan.
-
-    Probes copy and compile only this, so agents that differ in nothing else share a kernel.
-    """
-    return agent
-
-
-@plain
-def count_evicted(part: tuple[object, ...]) -> int:
-    """Return the number of entries dropped because a capacity was reached; users are warned.
-
-    The default adds up the counts of the parts inside.
-    """
-    return sum(count_evicted(item) for item in part if isinstance(item, tuple))
-
-
-@plain
-def count_backups(part: tuple[object, ...]) -> int:
-    """Return the number of backups drawn; the default adds up the counts of the parts inside."""
-    return sum(count_backups(item) for item in part if isinstance(item, tuple))
 
 
 # ----------------------------------------------------------------------------------- options

@@ -18,7 +18,7 @@ from expectant.core.dispatch import delegate
 from expectant.core.interfaces import Domain
 from expectant.core.rng import EVALUATION, Streams, evaluation_streams, generator, seed_sequence
 from expectant.core.rules import whole
-from expectant.core.verbs import act, begin, inner_agent, learn, observation, preference
+from expectant.core.verbs import act, begin, learn, observation, preference
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
 from expectant.engine.driver import advance, new_control, open_world
@@ -95,7 +95,7 @@ class GreedyPart(NamedTuple):
     returns: np.ndarray
 
 
-delegate(GreedyPart, "agent", preference, inner_agent)
+delegate(GreedyPart, "agent", preference)
 
 
 @begin.register(GreedyPart)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.agents.wrappers import inner_agent
 from expectant.core import tree
 from expectant.core.interfaces import Agent, Features
 from expectant.core.memory import ALWAYS_FREE, refuse_large
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.vectors import Weighted, state_value
-from expectant.core.verbs import count_evicted, encode, inner_agent
+from expectant.core.verbs import encode
 from expectant.domains.external import (
     LIMITS,
     ExternalDomain,
@@ -44,6 +45,7 @@ from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import run_interruptibly
 from expectant.exact.stability import PlanningRadius
 from expectant.jit.compile import Kernel, use_compiled
+from expectant.models.sparse import count_evicted
 
 LONG_SECONDS = 0.1  # another thread costs a thousandth of it
 WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built

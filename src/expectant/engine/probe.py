@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.planner import without_planning
+from expectant.agents.wrappers import inner_agent
 from expectant.checks.dry_run import dry_run_probe
 from expectant.core import tree
 from expectant.core.dispatch import unowned
@@ -26,12 +28,10 @@ from expectant.core.verbs import (
     encode,
     function,
     index,
-    inner_agent,
     policy,
     preference,
     size,
     unwrapped,
-    without_planning,
 )
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
 from expectant.engine.progress import Reporter

@@ -18,7 +18,6 @@ from expectant.core.errors import EnvError
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import SEED, Streams
 from expectant.core.rules import Rule, flag, or_none, whole
-from expectant.core.verbs import count_evicted
 from expectant.domains.external import GymSource
 from expectant.domains.gym import as_domain
 from expectant.engine.divergence import explain_divergence
@@ -39,6 +38,7 @@ from expectant.engine.workers import (
     start_worker,
 )
 from expectant.jit.compile import Kernel, use_compiled
+from expectant.models.sparse import count_evicted
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")

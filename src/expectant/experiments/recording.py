@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from expectant.analysis.panel import Level
+from expectant.backups.state_action_pairs import count_backups
 from expectant.core.config import suggest_name
 from expectant.core.memory import full
 from expectant.core.rng import Streams, evaluation_streams
 from expectant.core.rules import at_least, whole
-from expectant.core.verbs import count_backups
 from expectant.engine.driver import Stop, advance, drive
 from expectant.engine.evaluate import act_greedily
 from expectant.engine.loop import DONE, Run

@@ -14,7 +14,7 @@ from expectant.core.memory import claim
 from expectant.core.rng import generator
 from expectant.core.rules import or_none, whole
 from expectant.core.vectors import BinaryTable, WeightedTable, empty_state, empty_table
-from expectant.core.verbs import encode, encode_all
+from expectant.core.verbs import encode, save
 from expectant.features.bounds import known_bounds
 from expectant.features.tiles import LARGEST, wholes
 
@@ -30,12 +30,6 @@ def _(features, observation, action, state):
     row = observation[0]
     for n in range(features.active.shape[1]):
         state.active[n] = features.active[row, n]
-
-
-@encode_all.register(TablePart)
-def _(features, states, table, state):
-    table.active[:] = features.active[:states]
-    table.state_indices[:] = np.arange(states)
 
 
 def require_states(domain: Domain, owner: str) -> int:
@@ -98,7 +92,16 @@ def feature_table(
         )
     states = require_states(context.domain, owner)
     table = empty_table(context.shape, states)
-    encode_all(context.features_part, states, table, empty_state(context.shape))
+    part = context.features_part
+    if isinstance(part, TablePart) and isinstance(table, BinaryTable):  # at once
+        table.active[:] = part.active[:states]
+        table.state_indices[:] = np.arange(states)
+        return table
+    state = empty_state(context.shape)
+    for number in range(states):
+        encode(part, np.array([number]), -1, state)
+        state.state_index[0] = number
+        save(table, number, state)
     return table
 
 

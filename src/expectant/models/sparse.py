@@ -22,7 +22,6 @@ from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
-    count_evicted,
     fit,
     function,
     index,
@@ -32,7 +31,6 @@ from expectant.core.verbs import (
     sample_next,
     size,
     value,
-    with_predecessors,
 )
 from expectant.models.expectation import initial_rewards, max_dot
 from expectant.models.sparse_columns import (
@@ -50,7 +48,6 @@ from expectant.models.sparse_columns import (
     touch,
     update_column,
     update_traces,
-    with_links,
     with_traces,
 )
 from expectant.step_sizes import StepSize, as_step_size, step_size
@@ -211,11 +208,6 @@ def _(model, feature, link):
     return columns.owners[q] % columns.headers.shape[1], columns.values[q, link % CHUNK]
 
 
-@with_predecessors.register(SparsePart)
-def _(model):
-    return model._replace(columns=with_links(model.columns))
-
-
 @sample_next.register(SparsePart)
 def _(model, state, action, successor):
     """Write s̄ itself, which shrinks with the probability of termination."""
@@ -226,9 +218,11 @@ def _(model, state, action, successor):
     return 1.0
 
 
-@count_evicted.register(SparsePart)
-def _(model):
-    return int(model.columns.tally[EVICTED])
+def count_evicted(part: tuple[object, ...]) -> int:
+    """Return the number of entries dropped by sparse models inside a part; users are warned."""
+    if isinstance(part, SparsePart):
+        return int(part.columns.tally[EVICTED])
+    return sum(count_evicted(item) for item in part if isinstance(item, tuple))
 
 
 class SparseExpectation(Model):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,9 +45,10 @@ from expectant.core.verbs import (
     size,
     unwrapped,
     value,
-    with_predecessors,
 )
 from expectant.models.expectation import LinearExpectation, LinearPart
+from expectant.models.sparse import SparsePart
+from expectant.models.sparse_columns import with_links
 
 
 class ExplorationBonusPart(NamedTuple):
@@ -97,9 +98,13 @@ def _(model, state, action, weights, discount):
     return predicted + exploration_bonus(model, state, action)
 
 
-@with_predecessors.register(ExplorationBonusPart)
-def _(model):
-    return model._replace(model=with_predecessors(model.model))
+def with_predecessors(model: Any) -> Any:
+    """Return a newly built model as one that implements ``predecessor``."""
+    if isinstance(model, SparsePart):
+        return model._replace(columns=with_links(model.columns))
+    if isinstance(model, ExplorationBonusPart):
+        return model._replace(model=with_predecessors(model.model))
+    return model
 
 
 class ExplorationBonus(Model):

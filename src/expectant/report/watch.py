@@ -305,8 +305,8 @@ def draw_values(axes: Any, recording: Recording) -> list[Update]:
     shades = [ACTION_COLOURS[n % len(ACTION_COLOURS)] for n in range(len(drawing.actions))]
     marks = _marks(layout)
     dots = axes.scatter(
-        *layout.points[marks].T, c=np.zeros(marks.size), cmap=ListedColormap(["#ffffff00", *shades]),
-        vmin=UNDECIDED - 0.5, vmax=len(shades) - 0.5, s=24, edgecolors="black", linewidths=0.3,
+        *layout.points[marks].T, c=np.zeros(marks.size), s=24, edgecolors="black", linewidths=0.3,
+        cmap=ListedColormap(["#ffffff00", *shades]), vmin=UNDECIDED - 0.5, vmax=len(shades) - 0.5,
     )  # fmt: skip
     legend = [Patch(color=c, label=n) for c, n in zip(shades, drawing.actions, strict=True)]
     axes.legend(handles=legend, loc="center left", bbox_to_anchor=(1.12, 0.5), frameon=False)
