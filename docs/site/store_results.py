@@ -61,8 +61,7 @@ def store_study(folder: Path, name: str = "") -> None:
     request, panels = read_stored(folder, trust=True)
     study = request.study.name
     if not name:
-        times = step_times(request.trials, folder)
-        entries = [summarise(panel, agent, times) for panel in panels for agent in panel.curves]
+        entries = [summarise(panel, agent) for panel in panels for agent in panel.curves]
         fresh = {entry["figure"] for entry in entries}
         path = MEASURED / f"{study}.json"
         write(path, [*(entry for entry in read(path) if entry["figure"] not in fresh), *entries])
@@ -79,7 +78,7 @@ def store_study(folder: Path, name: str = "") -> None:
     write(path, [claims[key] for key in sorted(claims)])
 
 
-def summarise(panel: Any, agent: str, times: dict[tuple[str, ...], float]) -> Row:
+def summarise(panel: Any, agent: str) -> Row:
     """Return the metrics of one agent in one panel, and its curve if it is short."""
     place = (panel.figure, panel.panel, panel.interpretation, agent)
     entry = dict(zip(("figure", "panel", "interpretation", "agent"), place, strict=True))
@@ -88,8 +87,6 @@ def summarise(panel: Any, agent: str, times: dict[tuple[str, ...], float]) -> Ro
         "runs": panel.runs,
         "optimum": round_number(panel.optimum),
     }
-    if place in times:
-        entry["time"] = round_number(times[place])
     entry |= {"metrics": dict(metrics(panel, agent)), "quantity": panel.quantity}
     if panel.points is not None and len(panel.points) <= POINTS:
         means = panel.curves[agent].mean(axis=0).tolist()
@@ -116,18 +113,6 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
         numbers = [round_number(float(number)) for number in ends]
         if numbers[0] is not None:
             yield name, numbers
-
-
-def step_times(trials: Any, folder: Path) -> dict[tuple[str, ...], float]:
-    """Return the µs of a step of every trial that was timed."""
-    from expectant.experiments.runner import Work
-    from expectant.experiments.store import Store, step_nanoseconds
-
-    times = step_nanoseconds(Work(trials, Store(folder)).names, folder)
-    places = [
-        (trial.experiment, trial.panel, trial.interpretation, trial.agent_key) for trial in trials
-    ]
-    return {at: time / 1e3 for at, time in zip(places, times, strict=True) if not math.isnan(time)}
 
 
 def store_tuning(folder: Path) -> None:

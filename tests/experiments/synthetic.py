@@ -47,8 +47,8 @@ Value = Callable[[Trial], float]
 class Named(Work):
     """Trials stored under made-up names, which spares the hashing of code."""
 
-    def __post_init__(self) -> None:
-        self.names = [f"{place:020x}" for place in range(len(self.trials))]
+    def name_trials(self, trials: Sequence[Trial]) -> list[str]:
+        return [f"{place:020x}" for place in range(len(trials))]
 
 
 def config_text(
@@ -79,16 +79,16 @@ def write_sweep(
     """Write spec, batches and table; of every trial the first ``diverged`` runs do, halfway."""
     trials = parse_config(text, "made-up.toml").trials()
     mark_folder(folder, SWEEP)
-    work = Named(trials, Store(folder))
-    rng = np.random.default_rng(0)
-    for name, trial in zip(work.names, trials, strict=True):
-        place = (np.arange(trial.points) + 0.5) / trial.points
-        curves = value(trial) - 5.0 * np.exp(-4 * place) + rng.normal(0, noise, (trial.runs, 1))
+    store, rng = Store(folder), np.random.default_rng(0)
+    for place, trial in enumerate(trials):
+        name = f"{place:020x}"
+        x = (np.arange(trial.points) + 0.5) / trial.points
+        curves = value(trial) - 5.0 * np.exp(-4 * x) + rng.normal(0, noise, (trial.runs, 1))
         gone = np.arange(trial.runs) < diverged(trial)
-        curves[np.ix_(gone, place > 0.5)] = np.nan
+        curves[np.ix_(gone, x > 0.5)] = np.nan
         runs = list(map(FinishedRun, curves, gone))
         for first in range(0, trial.runs, BATCH):
-            work.store.save(name, first, runs[first : first + BATCH], trial)
+            store.save(name, first, runs[first : first + BATCH], trial)
     folder.joinpath("config.toml").write_text(text)
-    write_trials(work, folder, parse_toml(text, "made-up.toml"))
+    write_trials(Named(trials, store), folder, parse_toml(text, "made-up.toml"))
     return trials

@@ -166,13 +166,6 @@ def test_ids_do_not_depend_on_any_order():
     assert config_hash(dict(reversed(data.items()))) == config_hash(data)
 
 
-def test_a_range_is_for_a_search():
-    text = VARIED.replace("[0.01, 1.0]", "{ low = 0.01, high = 1.0 }")
-    experiment = parse_config(text, "x")
-    with pytest.raises(ConfigError, match=r"grid\.agents\.ahead\.model\.step: is a range"):
-        experiment.trials()
-
-
 def test_a_budget_of_steps_and_what_is_recorded():
     text = VARIED.replace("episodes = 20", "steps = 250\nbins = 100")
     trial = parse_config(text, "x").trials()[0]
@@ -228,8 +221,6 @@ BAD = [
         GOOD + "[grid]\n'agents.*.epsilon' = [0.1]\n'agents.plain.epsilon' = [0.2]",
         r"grid.agents.plain.epsilon: must be varied in one place, got grid.agents.\*.epsilon as well",
     ),
-    (GOOD + "[grid]\n'domain.slip' = { low = 0.5, high = 0.1 }", "grid.domain.slip: must have low < high"),
-    (GOOD + "[grid]\n'domain.slip' = { low = 0.1, high = 0.5 }", "grid.domain.slip: must be a list: a search"),
     (
         GOOD + f"[grid]\n'agents.ahead.planning_steps' = {list(range(400))}\n'domain.cells' = {list(range(2, 400))}",
         "grid: must ask for at most 100,000 trials, got",

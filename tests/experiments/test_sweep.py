@@ -190,6 +190,24 @@ def test_problems_are_reported_also_from_the_store(tmp_path, monkeypatch):
     assert "entries of models were evicted" in page
 
 
+@pytest.mark.parametrize("record", ["return", "length"])
+def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path, record):
+    pytest.importorskip("optuna")
+    steps = [round(0.001 * 1.3**n, 4) for n in range(24)]
+    text = config_text(steps).replace("runs = 22", f'runs = 4\nrecord = ["{record}"]')
+    text += "agents.plain.epsilon = [0.05, 0.3]\ndomain.slip = [0.0, 0.2]\n"
+    first = sweep(tmp_path, text=text, search=9)
+    assert first.failed == {} and first.computed == len(first.trials) <= 18
+    before, table = results(tmp_path), first.table()
+    assert {*table["domain.slip"].to_pylist()} == {0.0, 0.2}
+    assert sweep(tmp_path, text=text, search=9).computed == 0
+    for path in sorted((tmp_path / "runs").iterdir())[::2]:
+        path.unlink()  # as if it had been killed
+    sweep(tmp_path, text=text, search=9)
+    assert results(tmp_path) == before
+    assert read_folder(tmp_path).table.num_rows == len(first.trials)
+
+
 # --------------------------------------------------------------------------------------- faults
 
 

@@ -27,11 +27,9 @@ def run(
         str | None, typer.Option(help="One part only, for job arrays: 3/100 is the third of 100.")
     ] = None,
     search: Annotated[
-        str | None, typer.Option(help="optuna: sample promising trials, not the whole grid.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Let Optuna try N trials an agent, not the grid."),
     ] = None,
-    trials: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Trials of a search for every agent.")
-    ] = 20,
     accept_versions: Annotated[
         bool,
         typer.Option("--accept-versions", help="Use runs of other library versions as well."),
@@ -45,35 +43,35 @@ def run(
     """
     with plain_errors("experiments", "report"):
         from expectant.experiments import reproduce
-        from expectant.experiments.runner import print_troubles
+        from expectant.experiments.runner import print_problems
         from expectant.experiments.study import find_config
         from expectant.experiments.sweep import run_file
         from expectant.experiments.sweep_report import report_sweep
         from expectant.report.terminal_tables import curve_table, print_table
 
-        experiment, outcome = run_file(
+        experiment, work = run_file(
             find_config(config), out, threads=threads, engine=engine, address=address, shard=shard,
-            search=search, trials=trials, accept_versions=accept_versions,
+            search=search, accept_versions=accept_versions,
         )  # fmt: skip
-        for trial, reason in outcome.failed.items():
+        for trial, reason in work.failed.items():
             print(f"expectant: failed: {trial}: {reason}", file=sys.stderr)
-        print_troubles(outcome.troubles)
-        if shard is None and not experiment.is_sweep and not outcome.failed:
-            panels = reproduce.write_experiment(experiment, outcome)
-            page: Path | None = outcome.folder / "report.html"
-            data: Any = mean_returns(outcome.table())
+        print_problems(work.table())
+        if shard is None and not experiment.is_sweep and not work.failed:
+            panels = reproduce.write_experiment(experiment, work)
+            page: Path | None = work.folder / "report.html"
+            data: Any = mean_returns(work.table())
         else:
             is_complete = shard is None and experiment.is_sweep
-            written = report_sweep(outcome.folder, trust=True) if is_complete else []
+            written = report_sweep(work.folder, trust=True) if is_complete else []
             panels, page = [], written[-1] if written else None
-            data = {**outcome.as_data(), "page": None if page is None else str(page)}
+            data = {**work.as_data(), "page": None if page is None else str(page)}
     if json:
         print_json(data)
     else:
-        print_table(curve_table(panels)) if panels else print(outcome.text())
+        print_table(curve_table(panels)) if panels else print(work)
         if page is not None:
             print(f"report: {page}")
-    raise typer.Exit(1 if outcome.failed else 0)
+    raise typer.Exit(1 if work.failed else 0)
 
 
 def mean_returns(trials: Any) -> list[dict[str, Any]]:
@@ -82,7 +80,7 @@ def mean_returns(trials: Any) -> list[dict[str, Any]]:
 
     from expectant.analysis.curves import interval
 
-    names, rows = ("panel", "agent", "runs", "diverged", "divergence", "evicted"), []
+    names, rows = ("panel", "agent", "runs", "diverged", "problem"), []
     for trial in trials.to_pylist():
         numbers = interval(np.array(trial["values"]))
         known = [float(x) if np.isfinite(x) else None for x in numbers]

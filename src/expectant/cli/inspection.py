@@ -68,10 +68,15 @@ def show(
     with plain_errors():
         if name.endswith(".toml"):
             from expectant.experiments.config_file import read_config
-            from expectant.experiments.sweep import preview, preview_text
+            from expectant.experiments.sweep import preview
 
             experiment = read_config(Path(name), trust=trust)
-            print_json(preview(experiment)) if json else print(preview_text(experiment))
+            counts = preview(experiment)
+            if json:
+                print_json(counts)
+            else:
+                counts["ids"] = f"{counts['ids'][0]} …"
+                print(*(f"{name}: {value}" for name, value in counts.items()), sep="\n")
             return
         from expectant.cli.catalogue import find_entry
 

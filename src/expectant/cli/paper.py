@@ -54,7 +54,7 @@ def reproduce(
     with plain_errors("experiments", "report"):
         from expectant.experiments.reproduce import LOCA_ROWS, choose_target, vary_interpretations
         from expectant.experiments.reproduce import reproduce as run_study
-        from expectant.experiments.runner import print_troubles, troubles_of
+        from expectant.experiments.runner import print_problems, read_trials
         from expectant.experiments.study import LOCA, configure_study, read_study
         from expectant.report import terminal_tables as tables
 
@@ -75,7 +75,7 @@ def reproduce(
         folder = out or Path(source.out)
         target = choose_target(config, folder)
         verdicts = run_study(config, folder, threads, target)
-        print_troubles(troubles_of(target))
+        print_problems(read_trials(target))
         is_loca = source.name == LOCA
         rows = json_format.loads((target / LOCA_ROWS).read_text("utf-8"))["rows"] if is_loca else []
     if json:

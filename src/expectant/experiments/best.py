@@ -26,8 +26,8 @@ from expectant.core.formatting import html_paragraph, html_table, text_table
 from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import Difference, differences_between
 from expectant.experiments.metrics import Metric, find_metric
-from expectant.experiments.runner import accepts_versions, compute
-from expectant.experiments.store import CONFIG, Store, lock_folder
+from expectant.experiments.runner import compute
+from expectant.experiments.store import CONFIG, Store, lock_folder, table_metadata
 from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.experiments.toml_tables import read_text
 from expectant.report.formatting import EDGE_NOTE, format_interval, format_number, format_setting
@@ -361,7 +361,7 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
     trials = [folder.trial(row, start + runs) for row in rows]
-    store = Store(folder.path, accepts_versions(folder.table))
+    store = Store(folder.path, bool(table_metadata(folder.table).get("accept_versions")))
     with lock_folder(folder.path, read_text(folder.path / CONFIG)):
         curves = compute(trials, store, threads=threads, title="fresh runs").curves()
     fresh = {

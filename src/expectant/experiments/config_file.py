@@ -222,9 +222,6 @@ class Experiment(CommonKeys):
 
     def trials(self, interpretation: str = "") -> list[Trial]:
         """Return all agents of all panels in all combinations of settings, built once."""
-        for axis in (axis for panel in self.panels for axis in panel.axes):
-            if axis.range is not None:
-                raise ConfigError("is a range, which only a search can try", axis.where)
         return [replace(trial, interpretation=interpretation) for trial in self._trials]
 
     def names(self) -> list[tuple[str, str]]:

@@ -7,7 +7,6 @@ batches it was computing, which Ray gives to others.
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -118,24 +117,22 @@ class TrialRuns(RunSource):
         self, loop: Kernel, probe: Kernel | None, number: int, control: np.ndarray, start: OnStart
     ) -> FinishedRun | None:
         """Compute one run in this process; None if it was stopped through ``control``."""
-        trial, setup, began = self.trial, self.setup, time.thread_time()
+        trial, setup = self.trial, self.setup
         if trial.record is None or probe is None:
             driver = drive(setup, number, loop, control, (0, setup.length))
             start(next(driver).run.clock)
-            began = time.thread_time()
             stop = next(driver)
             driver.close()
         else:
             curve, stop = record_run(
                 setup, number, loop, probe, control, trial.record, lambda s: start(s.run.clock)
             )
-        seconds = time.thread_time() - began
         if control[0]:
             return None
         run = finish_run(setup, stop)
         if trial.record is None:
             curve = make_curve(trial, run)
-        return FinishedRun(curve, run.diverged, run.evicted, run.divergence, seconds, stop.steps)
+        return FinishedRun(curve, run.diverged, run.evicted, run.divergence)
 
 
 def _load_once(kernels: Loaded, key: object, load: Callable[[], Kernel]) -> Kernel:

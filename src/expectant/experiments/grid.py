@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from expectant.core.config import find_kind
-from expectant.core.rules import Rule, flag, number
+from expectant.core.rules import Rule
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
@@ -26,36 +26,13 @@ EVERY = "*"  # in place of an agent's name: every agent that has the parameter
 VARIED = ("grid", "linked")
 
 
-def _finite(value: object) -> Any:
-    number().convert(value)
-    return value  # not converted: two integers make a range of integers
-
-
 def _values(value: object) -> list[Any]:
     if not isinstance(value, list) or not value:
         raise ValueError
     return value
 
 
-VALUES = Rule("a list of values, or in a grid a range {low = …, high = …}", _values)
-
-
-@dataclass(frozen=True)
-class Range:
-    """An interval of numbers to search, uniformly in their logarithm if ``log``."""
-
-    low: float = key(Rule("a finite number", _finite))
-    high: float = key(Rule("a finite number", _finite))
-    log: bool = key(flag(), False)
-
-    def __post_init__(self) -> None:
-        if not self.low < self.high or (self.log and self.low <= 0):
-            rule = "0 < low < high" if self.log else "low < high"
-            raise ConfigError(f"must have {rule}, got {self.low} and {self.high}")
-
-    @property
-    def whole(self) -> bool:
-        return isinstance(self.low, int) and isinstance(self.high, int)
+VALUES = Rule("a list of values", _values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +48,6 @@ class Varied:
         groups |= {("linked", str(n)): dict(leaves(each)) for n, each in enumerate(self.linked)}
         for place, columns in groups.items():
             where, paths = dotted((*above, *place)), tuple((*above, *path) for path in columns)
-            values = next(iter(columns.values()), None)
-            if len(columns) == 1 and _is_range(values):
-                with inside(where):
-                    limits = read_table(Range, values)
-                yield Axis(paths, ((limits.low,), (limits.high,)), where, limits)
-                continue
             lists = [convert(VALUES, values, where) for values in columns.values()]
             if len(set(map(len, lists))) > 1:
                 lengths = {dotted(path): len(values) for path, values in columns.items()}
@@ -88,13 +59,12 @@ class Varied:
 class Axis:
     """Settings that change together: ``rows`` hold a value for each of the ``paths``.
 
-    The rows of a ``range`` are its ends. ``where`` is the place of an axis in the config.
+    ``where`` is the place of an axis in the config.
     """
 
     paths: tuple[Path, ...]
     rows: tuple[tuple[object, ...], ...]
     where: str
-    range: Range | None = None
 
     def restrict(self, agent: str, parameters: set[str]) -> Axis:
         """Keep the columns that concern one agent, whose paths then begin with "agent"."""
@@ -209,8 +179,6 @@ def make_panel(panel: PanelConfig, common: Varied) -> PanelConfig:
     for axis in axes:
         for path in axis.paths:
             _check_path(path, axis.where, panel.agents)
-            if axis.range is not None and path[0] == "domain":
-                raise ConfigError("must be a list: a search does not choose the domain", axis.where)
     for agent in panel.agents:
         places: dict[Path, str] = {}
         for axis in panel.axes_for(agent):
@@ -243,14 +211,10 @@ def leaves(table: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, A
     """Yield every (path, value) of nested tables; a quoted key with dots is a path too."""
     for name, value in table.items():
         path = (*above, *name.split("."))
-        if isinstance(value, dict) and not _is_range(value):
+        if isinstance(value, dict):
             yield from leaves(value, path)
         else:
             yield path, value
-
-
-def _is_range(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and set(value) <= {"low", "high", "log"}
 
 
 def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from expectant.experiments.curves import (
     settings_hashes,
     write_curves,
 )
-from expectant.experiments.runner import compute, write_trials
+from expectant.experiments.runner import Work, compute, write_trials
 from expectant.experiments.store import (
     CONFIG,
     RUN,
@@ -57,7 +57,6 @@ from expectant.experiments.study import (
     study_word,
 )
 from expectant.experiments.study_report import adaptation_rows, write_report
-from expectant.experiments.sweep import Outcome
 from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trials import Trial
 
@@ -145,12 +144,12 @@ def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
 # ------------------------------------------------------------------------ experiments of one config
 
 
-def write_experiment(experiment: Experiment, outcome: Outcome) -> list[Panel]:
+def write_experiment(experiment: Experiment, work: Work) -> list[Panel]:
     """Write the curves, the figure and the report of a finished experiment."""
-    folder, panels = outcome.folder, outcome.panels()
+    folder, panels = work.folder, work.panels()
     names = {"name": experiment.name, "title": experiment.title}
     facts = {"config": read_text(folder / CONFIG), **names, "versions": versions()}
-    write_curves(folder / CURVES, panels, outcome.work.trials, facts)
+    write_curves(folder / CURVES, panels, work.trials, facts)
     write_report(_one_figure(experiment, folder), folder, panels, [])
     return panels
 

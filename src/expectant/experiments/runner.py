@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.analysis.panel import Panel
+from expectant.core.config import needs_trust
 from expectant.core.errors import describe_error
 from expectant.engine.progress import OverallProgress, say
+from expectant.experiments.curves import group_panels
 from expectant.experiments.engines import Engine, Kernels, Task, make_engine
 from expectant.experiments.grid import settings_of, value_text
 from expectant.experiments.store import (
@@ -21,7 +24,6 @@ from expectant.experiments.store import (
     Batch,
     FinishedRun,
     Store,
-    add_times,
     mark_folder,
     read_table,
     table_metadata,
@@ -32,10 +34,11 @@ from expectant.experiments.toml_tables import config_hash
 from expectant.experiments.trials import BATCH, WHOLE, Hashes, Shard, Trial
 
 if TYPE_CHECKING:
-    from expectant.report import Section
+    from expectant.experiments.best import Best
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 PRINTED, LISTED = 10, 100  # trials with problems, by a command and on a page
+PARTS = ("domain", "features", "agent")
 
 
 class TrialError(RuntimeError):
@@ -44,43 +47,66 @@ class TrialError(RuntimeError):
 
 @dataclass
 class Work:
-    """Some trials, their store, and how far they are.
+    """Some trials with their results in a store.
 
     ``names`` are the storage names of trials, ``code_names`` map them to the names with the present
-    code. ``failed`` maps a trial's id to its error, ``batches`` has the verified ones without
-    curves, of which ``found`` were there and ``computed`` are new. ``seconds`` have passed, of
-    which ``compiling`` before the first batch, for so many ``runs``.
+    code. ``batches`` has the verified ones by name and numbers of runs, every curve replaced by its
+    mean; ``found`` of them were there, ``computed`` are new. ``failed`` has the reason why a trial
+    failed, by id.
     """
 
     trials: Sequence[Trial]
     store: Store
     names: list[str] = field(default_factory=list)
-    failed: dict[str, Exception] = field(default_factory=dict)
-    batches: dict[tuple[str, range], Batch] = field(default_factory=dict)
     code_names: dict[str, str] = field(default_factory=dict)
+    batches: dict[str, dict[range, Batch]] = field(default_factory=dict)
+    damaged: dict[str, list[range]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
     found: int = 0
     computed: int = 0
-    runs: int = 0
-    seconds: float = 0.0
-    compiling: float = 0.0
 
     def __post_init__(self) -> None:
         trials, self.trials = self.trials, []
         self.add(trials)
 
+    @property
+    def folder(self) -> Path:
+        return self.store.folder
+
+    # ------------------------------------------------------------------------------------- running
+
     def add(self, trials: Sequence[Trial]) -> None:
-        """Add trials and compute their storage names."""
+        """Add trials, and read their results that are in the store."""
+        names = self.name_trials(trials)
+        stored = self.store.match_versions(names) if self.store.accept_versions else names
+        self.code_names.update(zip(stored, names, strict=True))
+        self.trials = [*self.trials, *trials]
+        self.names += stored
+        index = self.store.index()
+        for name in {*stored} - {*self.batches}:
+            self.batches[name] = {}
+            for numbers in index.get(name, []):
+                batch = self.store.load(name, numbers)
+                if batch is None:
+                    self.damaged.setdefault(name, []).append(numbers)
+                else:
+                    self._keep(batch, name, numbers)
+                    self.found += 1
+
+    def name_trials(self, trials: Sequence[Trial]) -> list[str]:
+        """Return the storage names of trials; "" of one that fails."""
         hashes, names = Hashes(), list[str]()
         for trial in trials:
             try:
                 names.append(hashes.name(trial))
             except Exception as error:  # components that do not go together, each in its own way
                 names.append("")
-                self.failed[trial.id] = error
-        stored = self.store.match_versions(names) if self.store.accept_versions else names
-        self.code_names.update(zip(stored, names, strict=True))
-        self.trials = [*self.trials, *trials]
-        self.names += stored
+                self.failed[trial.id] = describe_error(error)
+        return names
+
+    def _keep(self, batch: Batch, name: str, numbers: range) -> None:
+        runs = [run._replace(curve=run.curve.mean(keepdims=True)) for run in batch.runs]
+        self.batches[name][numbers] = Batch(runs, batch.metadata)
 
     def unique(self) -> dict[str, Trial]:
         """Return the trials by name; of equal ones the first by id, with the most runs."""
@@ -92,107 +118,134 @@ class Work:
                 trials[name] = replace(first, runs=max(trial.runs, other.runs))
         return trials
 
-    def batch(self, name: str, numbers: range) -> Batch | None:
-        """Return a batch without curves, verified once; None if it is missing or damaged."""
-        if (name, numbers) not in self.batches:
-            batch = self.store.load(name, numbers)
-            if batch is None:
-                return None
-            self.batches[name, numbers] = batch.without_curves()
-        return self.batches[name, numbers]
-
     def missing(self, shard: Shard = WHOLE) -> list[Task]:
-        """List the batches that are still to be computed, damaged ones included."""
-        index, tasks = self.store.index(), list[Task]()
-        position = damaged = usable = 0
+        """List the batches that are still to be computed; remove damaged ones."""
+        tasks, position, damaged = list[Task](), 0, 0
         for name, trial in self.unique().items():
-            finished = set[int]()
-            for numbers in index.get(name, []):
-                if self.batch(name, numbers) is not None:
-                    finished.update(numbers)
-                    usable += 1
-                elif shard.has(position + numbers.start // BATCH):
+            for numbers in self.damaged.get(name, []):
+                if shard.has(position + numbers.start // BATCH):
                     self.store.path(name, numbers).unlink(missing_ok=True)
                     damaged += 1
+            finished = {number for numbers in self.batches[name] for number in numbers}
             for first in range(0, trial.runs, BATCH):
                 left = {*range(first, min(first + BATCH, trial.runs))} - finished
                 if left and shard.has(position):
                     numbers = range(min(left), max(left) + 1)
                     tasks.append(Task(trial, name, numbers, self.code_names[name]))
                 position += 1
-        self.found = usable - self.computed
+        self.damaged.clear()
         if damaged:
-            say(f"{damaged} batches in {self.store.folder} are damaged; they are computed again")
+            say(f"{damaged} batches in {self.folder} are damaged; they are computed again")
         return tasks
 
     def run_tasks(
-        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], title: str, suffix: str = ""
+        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], title: str
     ) -> None:
-        """Compute tasks and store their batches as they come; a failure does not stop others.
+        """Compute tasks and store their batches as they come; a failure does not stop others."""
+        mark_folder(self.folder)
+        with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
+            by_name = {task.name: task for task in tasks}
+            with overall.exclude_time():
+                kernels.compile_ahead(by_name.values(), overall)
+            for task in by_name.values():
+                try:
+                    kernels.load(task, overall)
+                except Exception as error:  # of Numba, or of a user's part
+                    self.failed[task.trial.id] = describe_error(error)
+            for task, runs, problem in engine(
+                (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
+                lambda trial, part: overall.show(trial.id, overall.done + part),
+            ):
+                overall.done += task.cost
+                overall.show(task.trial.id, overall.done)
+                if problem is not None:
+                    self.failed[task.trial.id] = describe_error(problem)
+                    continue
+                batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
+                self._keep(batch, task.name, task.numbers)
+                self.computed += 1
 
-        Processor seconds and steps go to a file of timings with a ``suffix``.
-        """
-        start, times = time.perf_counter(), list[tuple[str, float, int]]()
-        mark_folder(self.store.folder)
-        try:
-            with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
-                by_name = {task.name: task for task in tasks}
-                with overall.exclude_time():
-                    kernels.compile_ahead(by_name.values(), overall)
-                for task in by_name.values():
-                    try:
-                        kernels.load(task, overall)
-                    except Exception as reason:  # of Numba, or of a user's part
-                        self.failed[task.trial.id] = reason
-                self.compiling += time.perf_counter() - start
-                for task, runs, error in engine(
-                    (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
-                    lambda trial, part: overall.show(trial.id, overall.done + part),
-                ):
-                    overall.done += task.cost
-                    overall.show(task.trial.id, overall.done)
-                    if error is not None:
-                        self.failed[task.trial.id] = error
-                        continue
-                    batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
-                    self.batches[task.name, task.numbers] = batch.without_curves()
-                    self.computed += 1
-                    self.runs += len(runs)
-                    times += [(task.name, run.seconds, run.steps) for run in runs]
-        finally:
-            self.seconds += time.perf_counter() - start
-            add_times(self.store.folder, times, suffix)
+    # ------------------------------------------------------------------------------------- results
 
     def curves(self) -> list[np.ndarray]:
         """Read the curves (runs, points) of all trials; an error if a batch is missing."""
-        index = self.store.index()
         curves = {
-            name: self.store.curves(name, index.get(name, []), trial.runs)
+            name: self.store.curves(name, list(self.batches[name]), trial.runs)
             for name, trial in self.unique().items()
         }
         return [
             curves[name][: trial.runs] for name, trial in zip(self.names, self.trials, strict=True)
         ]
 
-    def finished_batches(self) -> Iterator[tuple[str, range, Batch]]:
-        """Yield the finished batches of all trials without curves, by name and numbers of runs."""
-        index = self.store.index()
-        for name, trial in self.unique().items():
-            for numbers in index.get(name, []):
-                if numbers.start < trial.runs:  # others are of an earlier config, or fresh runs
-                    batch = self.batch(name, numbers)
-                    if batch is not None:
-                        yield name, numbers, batch
+    def panels(self) -> list[Panel]:
+        """Return the curves of all runs, grouped by panel, for analyses and claims."""
+        if self.failed:
+            raise ValueError(f"{self.folder}: not all trials are finished; run the sweep again")
+        return group_panels(self.trials, self.curves())
 
     def finished_runs(self) -> list[list[FinishedRun]]:
-        """List the finished runs of every trial in order, without curves."""
-        by_name: dict[str, dict[int, FinishedRun]] = {}
-        for name, numbers, batch in self.finished_batches():
-            by_name.setdefault(name, {}).update(zip(numbers, batch.runs, strict=True))
-        return [
-            [run for number, run in sorted(by_name.get(name, {}).items()) if number < trial.runs]
-            for name, trial in zip(self.names, self.trials, strict=True)
-        ]
+        """List the finished runs of every trial in order, curves replaced by their means."""
+        finished = []
+        for name, trial in zip(self.names, self.trials, strict=True):
+            runs = dict[int, FinishedRun]()
+            for numbers, batch in self.batches[name].items():
+                runs.update(zip(numbers, batch.runs, strict=True))
+            finished.append([runs[number] for number in sorted(runs) if number < trial.runs])
+        return finished
+
+    def table(self) -> Any:
+        """Return one row per trial, as an Arrow table.
+
+        ``trial``, ``hash``, ``panel``, ``agent``, the names of those two in the config
+        (``base_panel``, ``base_agent``) and ``label``; a column for every setting that differs
+        between trials, such as ``domain.slip`` or ``agent.value_step``; the number of finished
+        ``runs``, how many ``diverged``, a ``problem`` of theirs, their ``mean`` (NaN if one
+        diverged) and the list of ``values``: the mean of every run's curve.
+        """
+        import pyarrow as arrow
+
+        trials, finished = self.trials, self.finished_runs()
+        values = [[run.mean for run in runs] for runs in finished]
+        names = "panel", "agent_key", "base_panel", "base_agent", "label"
+        named = {name: [getattr(trial, name) for trial in trials] for name in names}
+        columns: dict[str, Any] = {
+            "trial": [trial.id for trial in trials],
+            "hash": self.names,
+            **{name.removesuffix("_key"): column for name, column in named.items()},
+            **settings_columns(trials),
+            "runs": [len(runs) for runs in finished],
+            "diverged": [sum(run.diverged for run in runs) for runs in finished],
+            "problem": [describe_problems(runs) for runs in finished],
+            "mean": [float(np.mean(means)) if means else float("nan") for means in values],
+            "values": arrow.array(values, arrow.list_(arrow.float64())),
+        }
+        return arrow.table(columns)
+
+    def best(self, **options: Any) -> Best:
+        """Compare the agents at their best settings, with the options of ``ex.Sweep.best``."""
+        from expectant.experiments.best import best
+
+        return best(self.folder, trust=True, **options)
+
+    def as_data(self) -> dict[str, object]:
+        """Return counts, failures and other problems."""
+        return {
+            "folder": str(self.folder),
+            "trials": len(self.trials),
+            "batches_found": self.found,
+            "batches_computed": self.computed,
+            "failed": self.failed,
+            "problems": dict(problem_rows(self.table())),
+        }
+
+    def __repr__(self) -> str:
+        own = any(needs_trust(getattr(t, part).to_dict()) for t in self.trials for part in PARTS)
+        return (
+            f"{len(self.trials):,} trials: {self.computed:,} batches computed, "
+            f"{self.found:,} were there, {len(self.failed):,} trials failed\n"
+            f"results: {self.folder}; the best settings: "
+            f"expectant best {quote(str(self.folder))}" + " --trust" * own
+        )
 
 
 def order_evenly(tasks: Sequence[Task]) -> list[Task]:
@@ -211,70 +264,40 @@ def compute(
     """Compute all trials on threads, equal ones once; raise TrialError if one fails."""
     kernels, work = Kernels(), Work(trials, store)
     work.run_tasks(make_engine("threads", threads, None, kernels), kernels, work.missing(), title)
-    for trial, error in work.failed.items():
-        raise TrialError(f"{trial}: {describe_error(error)}") from error
+    for trial, reason in work.failed.items():
+        raise TrialError(f"{trial}: {reason}")
     return work
 
 
 # -------------------------------------------------------------------------------- table of trials
 
 
-def trial_table(work: Work) -> Any:
-    """Return one row per trial, as an Arrow table.
-
-    ``trial``, ``hash``, ``panel``, ``agent``, the names of those two in the config (``base_panel``,
-    ``base_agent``) and ``label``; a column for every setting that differs between trials, such as
-    ``domain.slip`` or ``agent.value_step``; the number of finished ``runs``, how many ``diverged``,
-    the reason of the first (``divergence``), how many entries their models ``evicted``, their
-    ``mean`` (NaN if one diverged) and the list of ``values``: the mean of every run's curve.
-    """
-    import pyarrow as arrow
-
-    trials, finished = work.trials, work.finished_runs()
-    values = [[run.mean for run in runs] for runs in finished]
-    names = "panel", "agent_key", "base_panel", "base_agent", "label"
-    named = {name: [getattr(trial, name) for trial in trials] for name in names}
-    columns: dict[str, Any] = {
-        "trial": [trial.id for trial in trials],
-        "hash": work.names,
-        **{name.removesuffix("_key"): column for name, column in named.items()},
-        **settings_columns(trials),
-        "runs": [len(runs) for runs in finished],
-        "diverged": [sum(run.diverged for run in runs) for runs in finished],
-        "divergence": [next((r.divergence for r in runs if r.divergence), "") for runs in finished],
-        "evicted": [sum(run.evicted for run in runs) for runs in finished],
-        "mean": [float(np.mean(means)) if means else float("nan") for means in values],
-        "values": arrow.array(values, arrow.list_(arrow.float64())),
-    }
-    return arrow.table(columns)
-
-
-def write_trials(work: Work, folder: Path, config: Mapping[str, Any] | None = None) -> None:
+def write_trials(
+    work: Work, folder: Path, config: Mapping[str, Any] | None = None, search: int | None = None
+) -> None:
     """Write the table of all trials.
 
-    Its metadata have a hash of the ``config``, and how many batches were computed with which
-    versions.
+    Its metadata have a hash of the ``config``, how many settings a ``search`` tried, and how many
+    batches were computed with which versions.
     """
     counts = Counter(
         json.dumps(batch.metadata["versions"], sort_keys=True)
-        for *_, batch in work.finished_batches()
+        for name, trial in work.unique().items()
+        for numbers, batch in work.batches[name].items()
+        if numbers.start < trial.runs  # others are of an earlier config, or fresh runs
     )
     metadata = {
         "trials_of": None if config is None else trials_hash(config),
         "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
         "accept_versions": work.store.accept_versions,
+        "search": search,
     }
-    write_table(trial_table(work), folder / TRIALS, metadata)
+    write_table(work.table(), folder / TRIALS, metadata)
 
 
 def read_trials(folder: Path) -> Any:
-    """Read the table of a finished sweep, as an Arrow table."""
-    return read_table(folder / TRIALS)
-
-
-def accepts_versions(table: Any) -> bool:
-    """True if the trials of a table may come from other versions of libraries."""
-    return bool(table_metadata(table).get("accept_versions"))
+    """Read the table of a finished sweep, as an Arrow table; None if there is none."""
+    return read_table(folder / TRIALS) if (folder / TRIALS).exists() else None
 
 
 def is_of_config(table: Any, config: Mapping[str, Any]) -> bool:
@@ -290,7 +313,8 @@ def trials_hash(config: Mapping[str, Any]) -> str:
 
 def version_rows(folder: Path) -> list[tuple[str, str]]:
     """List the versions that computed a folder; with numbers of batches where they differ."""
-    stored = table_metadata(read_trials(folder))["versions"] if (folder / TRIALS).exists() else []
+    table = read_trials(folder)
+    stored = [] if table is None else table_metadata(table)["versions"]
     used, rows = stored or [(versions(), 0)], []
     for name in dict.fromkeys(name for each, _ in used for name in each):
         counts: Counter[str] = Counter()
@@ -303,9 +327,9 @@ def version_rows(folder: Path) -> list[tuple[str, str]]:
 
 def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
     """Return a column for every setting that differs between trials; None where it is absent."""
-    parts, columns = ("domain", "features", "agent"), dict[str, list[Any]]()
+    columns: dict[str, list[Any]] = {}
     rows = [
-        settings_of({part: getattr(trial, part).to_dict() for part in parts}) for trial in trials
+        settings_of({part: getattr(trial, part).to_dict() for part in PARTS}) for trial in trials
     ]
     for name in dict.fromkeys(name for row in rows for name in row):
         column = [row.get(name) for row in rows]
@@ -317,52 +341,25 @@ def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:
     return columns
 
 
-# ---------------------------------------------------------------------------------------- problems
+def describe_problems(runs: Sequence[FinishedRun]) -> str:
+    """Say why the first of some runs diverged, and how many entries their models evicted."""
+    evicted = sum(run.evicted for run in runs)
+    full = f"{evicted:,} entries of models were evicted, whose columns were full" * bool(evicted)
+    divergence = next((run.divergence for run in runs if run.divergence), "")
+    return "; ".join(filter(None, (divergence, full)))
 
 
-class Trouble(NamedTuple):
-    """A problem of a trial: why a run diverged, or "", and how many entries were evicted."""
-
-    trial: str
-    panel: str
-    agent: str
-    divergence: str
-    evicted: int
-
-    @property
-    def text(self) -> str:
-        full = f"{self.evicted:,} entries of models were evicted, whose columns were full"
-        return "; ".join([self.divergence] * bool(self.divergence) + [full] * bool(self.evicted))
+def problem_rows(table: Any, most: int | None = None) -> list[tuple[str, str]]:
+    """List the trials of a table that have a problem; from ``most`` on, only their number."""
+    pairs = zip(table["trial"].to_pylist(), table["problem"].to_pylist(), strict=True)
+    rows = [(trial, problem) for trial, problem in pairs if problem]
+    if most is None or len(rows) <= most:
+        return rows
+    more = f"{len(rows) - most:,} more trials", f"see the column problem of {TRIALS}"
+    return [*rows[:most], more]
 
 
-def troubles_in(table: Any) -> list[Trouble]:
-    """List the trials in a table; those without a problem have no text."""
-    rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
-    return [Trouble._make(row) for row in rows]
-
-
-def troubles_of(folder: Path) -> list[Trouble]:
-    """List the trials in a folder, if it has a table."""
-    return troubles_in(read_trials(folder)) if (folder / TRIALS).exists() else []
-
-
-def print_troubles(troubles: Sequence[Trouble]) -> None:
-    """Print the problems of the first few trials, and how many more there are."""
-    for trial, text in _trouble_rows(troubles, PRINTED):
-        say(f"{trial}: {text}")
-
-
-def troubles_section(troubles: Sequence[Trouble]) -> Section:
-    """Return the section of a page with the problems; empty if there are none."""
-    from expectant.report import Table
-
-    rows = [list(row) for row in _trouble_rows(troubles, LISTED)]
-    return Table("What went wrong", ["trial", "what happened"], rows)
-
-
-def _trouble_rows(troubles: Sequence[Trouble], most: int) -> Iterator[tuple[str, str]]:
-    rows = [(trouble.trial, trouble.text) for trouble in troubles if trouble.text]
-    yield from rows[:most]
-    if len(rows) > most:
-        more = f"{len(rows) - most:,} more trials"
-        yield more, f"see the columns divergence and evicted of {TRIALS}"
+def print_problems(table: Any) -> None:
+    """Print the problems of the first few trials."""
+    for trial, problem in problem_rows(table, PRINTED):
+        say(f"{trial}: {problem}")

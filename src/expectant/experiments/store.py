@@ -13,7 +13,7 @@ import json
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -182,16 +182,13 @@ class FinishedRun(NamedTuple):
     """One run: the ``curve`` of its points, and problems.
 
     ``evicted`` counts the entries that its model dropped at its capacity, ``divergence`` is the
-    reason why it diverged. It took so many ``seconds`` of processor time for so many ``steps``,
-    which are not stored with it.
+    reason why it diverged.
     """
 
     curve: np.ndarray
     diverged: bool
     evicted: int = 0
     divergence: str = ""
-    seconds: float = 0.0
-    steps: int = 0
 
     @property
     def mean(self) -> float:
@@ -203,11 +200,6 @@ class Batch(NamedTuple):
 
     runs: Sequence[FinishedRun]
     metadata: Mapping[str, Any]
-
-    def without_curves(self) -> Batch:
-        """Replace every curve by its mean, a curve of one point."""
-        runs = [run._replace(curve=run.curve.mean(keepdims=True)) for run in self.runs]
-        return Batch(runs, self.metadata)
 
 
 class Store:
@@ -334,30 +326,3 @@ def table_metadata(table: Any) -> dict[str, Any]:
     """Return the metadata that :func:`write_table` stored with a table."""
     metadata: dict[str, Any] = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
     return metadata
-
-
-# ----------------------------------------------------------------------------------------- timings
-
-
-def add_times(folder: Path, times: Sequence[tuple[str, float, int]], suffix: str = "") -> None:
-    """Add names of trials, processor seconds and steps to the times in a folder.
-
-    They are no results, so failing to write them is no error.
-    """
-    path = folder / f"timings{suffix}.json"
-    totals = _read_json(path)
-    for name, seconds, steps in times:
-        before = totals.get(name, (0.0, 0))
-        totals[name] = before[0] + seconds, before[1] + steps
-    if times:
-        with suppress(StoreError):
-            write_text(path, json.dumps(totals, indent=1, sort_keys=True))
-
-
-def step_nanoseconds(names: Sequence[str], folder: Path) -> list[float]:
-    """Return the time of a step of each trial on one thread; NaN where it was not measured."""
-    times: dict[str, tuple[float, int]] = {}
-    for path in sorted(folder.glob("timings*.json")):
-        times.update(_read_json(path))
-    pairs = [times.get(name, (0.0, 0)) for name in names]
-    return [seconds / steps * 1e9 if steps else float("nan") for seconds, steps in pairs]

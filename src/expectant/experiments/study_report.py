@@ -14,7 +14,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
 from expectant.experiments.curves import CURVES
 from expectant.experiments.grid import value_text
-from expectant.experiments.runner import troubles_of, version_rows
+from expectant.experiments.runner import read_trials, version_rows
 from expectant.experiments.study import StudyConfig
 from expectant.experiments.trials import Trial
 from expectant.report.figure import FILES
@@ -135,10 +135,12 @@ def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> report.
 def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, str]]]:
     """Return (trial, problem) of every figure."""
     alerts: dict[str, list[tuple[str, str]]] = {trial.experiment: [] for trial in trials}
-    for trial, row in zip(trials, troubles_of(folder), strict=False):
-        if row.text:
+    table = read_trials(folder)
+    problems = [] if table is None else table["problem"].to_pylist()
+    for trial, problem in zip(trials, problems, strict=False):
+        if problem:
             who = ", ".join(filter(None, (trial.label, trial.panel, trial.interpretation)))
-            alerts[trial.experiment].append((who, row.text))
+            alerts[trial.experiment].append((who, problem))
     return alerts
 
 

@@ -1,6 +1,6 @@
 """Sweeps: many trials into one folder, resumed by default, on threads or on a cluster.
 
-A search runs only those trials of a sweep that Optuna asks for, separately for every agent in every
+A search runs only those trials of a grid that Optuna asks for, separately for every agent in every
 domain. It asks for groups of a fixed size with a seeded sampler, so the same command asks for the
 same trials; those in the store cost nothing, which is how an interrupted search resumes.
 """
@@ -8,42 +8,34 @@ same trials; those in the store cost nothing, which is how an interrupted search
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.analysis.panel import Panel
-from expectant.core.config import Config, needs_trust
-from expectant.core.errors import describe_error, require_extra
-from expectant.core.files import write_text
+from expectant.core.config import Config
+from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import to_32_bits
 from expectant.engine.progress import say
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
-from expectant.experiments.curves import group_panels
 from expectant.experiments.engines import Kernels, make_engine
-from expectant.experiments.grid import Axis, PanelConfig, combine_rows, dotted, value_text
-from expectant.experiments.runner import Trouble, Work, trial_table, troubles_in, write_trials
+from expectant.experiments.grid import Axis, PanelConfig, combine_rows, dotted
+from expectant.experiments.grid import Path as SettingPath
+from expectant.experiments.runner import Work, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder, versions
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
 from expectant.experiments.trials import WHOLE, Shard, Trial
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from expectant.experiments.best import Best
 
-SEARCH = "search.json"
 ASKED_AT_ONCE = 4  # whatever the engine
-DIGITS = 4  # of a number drawn from a range, so that ids stay readable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,7 +105,7 @@ class Sweep:
         shard: tuple[int, int] | None = None,
         compiled: bool | None = None,
         accept_versions: bool = False,
-    ) -> Outcome:
+    ) -> Work:
         """Compute the missing runs into a folder, by default results/NAME.
 
         With ``accept_versions``, runs that were computed with other versions of libraries count.
@@ -139,8 +131,8 @@ class Sweep:
         run; with ``confirm``, all runs choose and so many fresh ones compare. A difference within
         the ``margin`` (by default 5 % of the larger mean) does not matter.
         """
-        outcome = self.run(folder, threads=threads)
-        return outcome.best(metric=metric, confirm=confirm, margin=margin, threads=threads)
+        work = self.run(folder, threads=threads)
+        return work.best(metric=metric, confirm=confirm, margin=margin, threads=threads)
 
     def __repr__(self) -> str:
         experiment = self.experiment()
@@ -170,87 +162,6 @@ def _to_plain(value: Any) -> Any:
     return "none" if value is None else value
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The results of a sweep, and the entries of a ``search``, the best of each agent first."""
-
-    folder: Path
-    work: Work
-    search: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def found(self) -> int:
-        """The number of batches that were there."""
-        return self.work.found
-
-    @property
-    def computed(self) -> int:
-        """The number of batches that were computed."""
-        return self.work.computed
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """The trials that failed, with their reasons."""
-        return {trial: describe_error(error) for trial, error in self.work.failed.items()}
-
-    @property
-    def troubles(self) -> list[Trouble]:
-        """Every trial, with the problems of its runs."""
-        return troubles_in(self.table())
-
-    def table(self) -> pyarrow.Table:
-        """Return one row per trial: settings and results, as an Arrow table."""
-        return trial_table(self.work)
-
-    def panels(self) -> list[Panel]:
-        """Return the curves of all runs, grouped by panel, for analyses and claims."""
-        if self.failed:
-            raise ValueError(f"{self.folder}: not all trials are finished; run the sweep again")
-        return group_panels(self.work.trials, self.work.curves())
-
-    def best(self, **options: Any) -> Best:
-        """Compare the agents at their best settings, with the options of :meth:`Sweep.best`."""
-        from expectant.experiments.best import best
-
-        return best(self.folder, trust=True, **options)
-
-    def as_data(self) -> dict[str, object]:
-        """Return counts, times, failures and other problems."""
-        work, troubles = self.work, self.troubles
-        data = {
-            "folder": str(self.folder),
-            "trials": len(work.trials),
-            "batches_found": work.found,
-            "batches_computed": work.computed,
-            "failed": self.failed,
-            "diverged": {each.trial: each.divergence for each in troubles if each.divergence},
-            "evicted": {each.trial: each.evicted for each in troubles if each.evicted},
-            "seconds": work.seconds,
-            "compiling": work.compiling,
-            "runs": work.runs,
-        }
-        return {**data, "search": self.search} if self.search else data
-
-    def __repr__(self) -> str:
-        return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
-
-    def text(self) -> str:
-        """Summarise the outcome in a few lines."""
-        work = self.work
-        trust = any(
-            needs_trust(part.to_dict())
-            for trial in work.trials
-            for part in (trial.domain, trial.features, trial.agent)
-        )
-        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * trust
-        return (
-            f"{len(work.trials):,} trials: {work.computed:,} batches computed, "
-            f"{work.found:,} were there, {len(work.failed):,} trials failed\n"
-            f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading\n"
-            f"results: {self.folder}; the best settings: {choose}"
-        )
-
-
 def run_sweep(
     experiment: Experiment,
     text: str,
@@ -263,35 +174,33 @@ def run_sweep(
     compiled: bool | None = None,
     kind: str = SWEEP,
     accept_versions: bool = False,
-    trials: int | None = None,
-) -> Outcome:
+    search: int | None = None,
+) -> Work:
     """Compute the runs of a config that its folder lacks; a trial that fails stops no other.
 
-    With ``trials``, a search tries so many settings of every agent instead of the whole grid.
+    A ``search`` tries so many settings of every agent instead of the whole grid.
     """
-    if trials is not None:
-        require_extra("--search optuna", "optuna")
+    if search is not None:
+        require_extra("--search", "optuna")
     kernels = Kernels(compiled)
     runner = make_engine(engine, threads, address, kernels)
-    entries: list[dict[str, Any]] = []
     with lock_folder(folder, text, shard, kind):
-        work = Work(experiment.trials() if trials is None else [], Store(folder, accept_versions))
+        work = Work(experiment.trials() if search is None else [], Store(folder, accept_versions))
 
         def compute() -> None:
             tasks = work.missing(shard)
             if tasks:  # the table exists only while it is of all batches
                 (folder / TRIALS).unlink(missing_ok=True)
-            work.run_tasks(runner, kernels, tasks, experiment.name, shard.suffix)
+            work.run_tasks(runner, kernels, tasks, experiment.name)
 
-        if trials is None:
+        if search is None:
             _report_other_versions(work)
             compute()
         else:
-            entries = search(experiment, trials, work, compute)
-            write_text(folder / SEARCH, json.dumps(entries, indent=1) + "\n")
+            search_settings(experiment, search, work, compute)
         if shard == WHOLE:
-            write_trials(work, folder, parse_toml(text, experiment.name))
-    return Outcome(folder, work, entries)
+            write_trials(work, folder, parse_toml(text, experiment.name), search)
+    return work
 
 
 def _report_other_versions(work: Work) -> None:
@@ -303,7 +212,7 @@ def _report_other_versions(work: Work) -> None:
         then, now = (batch.metadata["versions"] if batch else {}), versions()
         changed = [f"{name} {old}" for name, old in then.items() if now.get(name, old) != old]
         say(
-            f"runs of {len(others)} trials in {work.store.folder} were computed with "
+            f"runs of {len(others)} trials in {work.folder} were computed with "
             f"{', '.join(changed) or 'other code of a package'}; they are not used without "
             "--accept-versions"
         )
@@ -312,94 +221,53 @@ def _report_other_versions(work: Work) -> None:
 # ---------------------------------------------------------------------------------------- searches
 
 
-def search(
-    experiment: Experiment, trial_count: int, work: Work, compute: Callable[[], None]
-) -> list[dict[str, Any]]:
-    """Try so many settings of every agent; list them as entries, the best of each agent first.
+def search_settings(
+    experiment: Experiment, count: int, work: Work, compute: Callable[[], None]
+) -> None:
+    """Try ``count`` settings of every agent in every domain, those that Optuna asks for.
 
     Trials are added to ``work``; ``compute`` runs those that are missing.
     """
-    entries = [
-        entry
-        for panel in experiment.panels
-        for agent in panel.agents
-        for entry in _search_agent(experiment, panel, agent, trial_count, work, compute)
-    ]
-
-    def rank(entry: Mapping[str, Any]) -> tuple[str, str, float]:
-        value = entry["value"]
-        loss = math.inf if value is None else value if experiment.of_errors else -value
-        return entry["panel"], entry["agent"], loss
-
-    return sorted(entries, key=rank)
-
-
-def _search_agent(
-    experiment: Experiment,
-    panel: PanelConfig,
-    agent: str,
-    trial_count: int,
-    work: Work,
-    compute: Callable[[], None],
-) -> Iterator[dict[str, Any]]:
-    """Search the settings of one agent, in every domain; those asked for again are listed once."""
-    from optuna.trial import TrialState
-
-    axes = panel.axes_for(agent)
-    of_domain = [axis for axis in axes if any(path[0] == "domain" for path in axis.paths)]
-    searched = [axis for axis in axes if axis not in of_domain]
-    for rows in itertools.product(*(axis.rows for axis in of_domain)):
-        study = create_study(experiment.seed, minimize=experiment.of_errors)
-        entries: dict[str, dict[str, Any]] = {}
-        for start in range(0, trial_count if searched else 1, ASKED_AT_ONCE):
-            asked = [study.ask() for _ in range(min(ASKED_AT_ONCE, trial_count - start))]
-            domain = combine_rows(of_domain, rows)
-            settings = [{**domain, **_suggest(each, searched)} for each in asked]
-            trials = [experiment.trial(panel, agent, chosen) for chosen in settings]
-            new = {trial.id: trial for trial in trials if trial.id not in entries}
-            work.add(list(new.values()))
+    worst = math.inf if experiment.of_errors else -math.inf
+    for panel, agent, domain, axes in _list_searches(experiment):
+        study, trials = create_study(experiment.seed, experiment.of_errors), dict[str, Trial]()
+        for start in range(0, count if axes else 1, ASKED_AT_ONCE):
+            asked = {study.ask(): "" for _ in range(min(ASKED_AT_ONCE, count - start))}
+            for optuna_trial in asked:
+                trial = experiment.trial(panel, agent, {**domain, **_suggest(optuna_trial, axes)})
+                asked[optuna_trial] = trial.id
+                if trial.id not in trials:
+                    trials[trial.id] = trial
+                    work.add([trial])
             compute()
-            scores = _scores(work, experiment.of_errors)
-            for optuna_trial, trial in zip(asked, trials, strict=True):
-                score = scores[trial.id]
-                study.tell(optuna_trial, score, None if score is not None else TrialState.FAIL)
-                value = None if score is None or math.isinf(score) else score
-                entries[trial.id] = {
-                    "panel": trial.panel, "agent": agent, "trial": trial.id, "value": value,
-                }  # fmt: skip
-        yield from entries.values()
+            pairs = zip(work.trials, work.finished_runs(), strict=True)
+            means = {
+                trial.id: float(np.mean([r.mean for r in runs] or [worst])) for trial, runs in pairs
+            }
+            for optuna_trial, name in asked.items():
+                study.tell(optuna_trial, worst if math.isnan(means[name]) else means[name])
 
 
-def _suggest(optuna_trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
+def _list_searches(
+    experiment: Experiment,
+) -> Iterator[tuple[PanelConfig, str, dict[SettingPath, Any], list[Axis]]]:
+    """Yield panel and name of every agent, the settings of a domain, and the axes to search."""
+    for panel in experiment.panels:
+        for agent in panel.agents:
+            axes = panel.axes_for(agent)
+            of_domain = [axis for axis in axes if any(path[0] == "domain" for path in axis.paths)]
+            searched = [axis for axis in axes if axis not in of_domain]
+            for rows in itertools.product(*(axis.rows for axis in of_domain)):
+                yield panel, agent, combine_rows(of_domain, rows), searched
+
+
+def _suggest(optuna_trial: Any, axes: Sequence[Axis]) -> dict[SettingPath, Any]:
     """Return the settings that Optuna suggests."""
-    settings: dict[tuple[str, ...], Any] = {}
-    for axis in axes:
-        if axis.range is None:
-            rows = {" ".join(map(value_text, row)): row for row in axis.rows}
-            row = rows[optuna_trial.suggest_categorical(axis.where, list(rows))]
-            settings.update(zip(axis.paths, row, strict=True))
-            continue
-        low, high, log = axis.range.low, axis.range.high, axis.range.log
-        if axis.range.whole:
-            value: float = optuna_trial.suggest_int(axis.where, low, high, log=log)
-        else:
-            drawn = optuna_trial.suggest_float(axis.where, float(low), float(high), log=log)
-            value = min(max(float(f"{drawn:.{DIGITS}g}"), float(low)), float(high))
-        settings[axis.paths[0]] = value
-    return settings
+    numbers = [optuna_trial.suggest_categorical(a.where, range(len(a.rows))) for a in axes]
+    return combine_rows(axes, [axis.rows[n] for axis, n in zip(axes, numbers, strict=True)])
 
 
-def _scores(work: Work, of_errors: bool) -> dict[str, float | None]:
-    """Return the mean over runs of every trial, the worst possible one if a run diverged."""
-    worst = math.inf if of_errors else -math.inf
-    scores: dict[str, float | None] = {}
-    for trial, runs in zip(work.trials, work.finished_runs(), strict=True):
-        mean = float(np.mean([run.mean for run in runs])) if runs else math.nan
-        scores[trial.id] = worst if math.isnan(mean) else mean
-    return {**scores, **dict.fromkeys(work.failed)}
-
-
-def create_study(seed: int, *, minimize: bool = False, pruner: Any = None) -> Any:
+def create_study(seed: int, minimize: bool = False, pruner: Any = None) -> Any:
     """Create an Optuna study with a seeded sampler."""
     require_extra("a search", "optuna")
     import optuna
@@ -419,24 +287,22 @@ def run_file(
     out: Path | None,
     *,
     shard: str | None = None,
-    search: str | None = None,
-    trials: int = 20,
+    search: int | None = None,
     **options: Any,
-) -> tuple[Experiment, Outcome]:
+) -> tuple[Experiment, Work]:
     """Run the experiment, sweep or search in a file, with the options of :func:`run_sweep`."""
     part = WHOLE if shard is None else parse_shard(shard)
     text = read_text(path)
     experiment = parse_config(text, str(path), trust=True)
     folder = out or Path("results") / experiment.name
-    if search not in (None, "optuna"):
-        raise ValueError(f"--search: must be optuna, got {search!r}")
     if search and shard is not None:
         raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
     if search and not experiment.is_sweep:
         raise ValueError(f"--search: {path} has no grid to search")
-    kind, count = SWEEP if experiment.is_sweep else RUN, trials if search else None
-    outcome = run_sweep(experiment, text, folder, shard=part, kind=kind, trials=count, **options)
-    return experiment, outcome
+    kind = SWEEP if experiment.is_sweep else RUN
+    return experiment, run_sweep(
+        experiment, text, folder, shard=part, kind=kind, search=search, **options
+    )
 
 
 def parse_shard(text: str) -> Shard:
@@ -449,7 +315,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def preview(experiment: Experiment) -> dict[str, Any]:
-    """Count the trials and runs of a config, before it is run."""
+    """Count the trials and runs of a config, before it is run, and list their ids."""
     trials = experiment.trials()
     return {
         "name": experiment.name,
@@ -466,10 +332,3 @@ def preview(experiment: Experiment) -> dict[str, Any]:
         "runs": sum(trial.runs for trial in trials),
         "ids": [trial.id for trial in trials],
     }
-
-
-def preview_text(experiment: Experiment) -> str:
-    """Write a preview in a few lines."""
-    counts = preview(experiment)
-    first = counts.pop("ids")[0]
-    return "\n".join(f"{name}: {value}" for name, value in {**counts, "first id": first}.items())

@@ -16,9 +16,8 @@ from expectant.analysis.selection import best_by_value, best_index, trial_interv
 from expectant.core.rules import is_number
 from expectant.experiments.best import Best, select_best
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.runner import troubles_in, troubles_section, version_rows
-from expectant.experiments.store import folder_note, rerun_command
-from expectant.experiments.sweep import SEARCH
+from expectant.experiments.runner import LISTED, problem_rows, version_rows
+from expectant.experiments.store import folder_note, rerun_command, table_metadata
 from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.report import Environment, Header, Section, Table, draw_chart, write_page
 from expectant.report.chart import Chart, Curve, Plot, columns_for, value_range
@@ -44,12 +43,14 @@ def write_report(best: Best) -> list[Path]:
     length = f"{experiment.episodes or experiment.steps:,}"
     counted = "episodes" if experiment.episodes else "steps"
     trials = f"{len(folder.columns['trial']):,} trials of {experiment.runs} runs"
-    command = "" if (folder.path / SEARCH).exists() else rerun_command("run", folder.path)
+    problems = [list(row) for row in problem_rows(folder.table, LISTED)]
+    search = table_metadata(folder.table).get("search")
+    command = rerun_command("run", folder.path) + (f" --search {search}" if search else "")
     sections: list[Section] = [
         Header(experiment.title, f"{trials}, {length} {counted} each", experiment.notes),
         *(Table(*table) for table in best.tables()),
         section,
-        troubles_section(troubles_in(folder.table)),
+        Table("What went wrong", ["trial", "what happened"], problems),
         Environment(
             [*version_rows(folder.path), ("seed", experiment.seed)],
             command,

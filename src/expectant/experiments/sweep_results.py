@@ -19,8 +19,8 @@ from expectant.experiments.config_file import Experiment, build_component, read_
 from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
-from expectant.experiments.runner import Work, is_of_config, read_trials, trial_table
-from expectant.experiments.store import CONFIG, RUN, SWEEP, TRIALS, Store, require_kind
+from expectant.experiments.runner import Work, is_of_config, read_trials
+from expectant.experiments.store import CONFIG, RUN, SWEEP, Store, require_kind
 from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trials import Trial
 
@@ -190,8 +190,8 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     data, store = parse_toml(read_text(path / CONFIG), str(path / CONFIG)), Store(path)
     title = data.get("title", data.get("name", path.resolve().name))
     experiment = replace(read_config(path / CONFIG, trust=trust), title=title)
-    table = read_trials(path) if (path / TRIALS).exists() else None
+    table = read_trials(path)
     if table is None or not is_of_config(table, data):
         say(f"{path}: the sweep is not finished; trials that lack runs are left out")
-        table = trial_table(Work(experiment.trials(), store))
+        table = Work(experiment.trials(), store).table()
     return SweepFolder(path, experiment, store, table)
