@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from expectant.experiments.store import (
 )
 from expectant.experiments.toml_tables import config_hash
 from expectant.experiments.trials import BATCH, WHOLE, Hashes, Shard, Trial
-
-if TYPE_CHECKING:
-    from expectant.experiments.best import Best
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 PRINTED, LISTED = 10, 100  # trials with problems, by a command and on a page
@@ -220,12 +217,6 @@ class Work:
             "values": arrow.array(values, arrow.list_(arrow.float64())),
         }
         return arrow.table(columns)
-
-    def best(self, **options: Any) -> Best:
-        """Compare the agents at their best settings, with the options of ``ex.Sweep.best``."""
-        from expectant.experiments.best import best
-
-        return best(self.folder, trust=True, **options)
 
     def as_data(self) -> dict[str, object]:
         """Return counts, failures and other problems."""

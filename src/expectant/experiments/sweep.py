@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import to_32_bits
 from expectant.engine.progress import say
+from expectant.experiments.best import Best, best
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.engines import Kernels, make_engine
 from expectant.experiments.grid import Axis, PanelConfig, combine_rows, dotted
@@ -31,9 +32,6 @@ from expectant.experiments.runner import Work, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder, versions
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
 from expectant.experiments.trials import WHOLE, Shard, Trial
-
-if TYPE_CHECKING:
-    from expectant.experiments.best import Best
 
 ASKED_AT_ONCE = 4  # whatever the engine
 
@@ -132,7 +130,9 @@ class Sweep:
         the ``margin`` (by default 5 % of the larger mean) does not matter.
         """
         work = self.run(folder, threads=threads)
-        return work.best(metric=metric, confirm=confirm, margin=margin, threads=threads)
+        return best(
+            work.folder, metric=metric, confirm=confirm, margin=margin, threads=threads, trust=True
+        )
 
     def __repr__(self) -> str:
         experiment = self.experiment()
