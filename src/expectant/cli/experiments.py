@@ -47,7 +47,7 @@ def run(
         from expectant.experiments.study import find_config
         from expectant.experiments.sweep import run_file
         from expectant.experiments.sweep_report import report_sweep
-        from expectant.report.terminal_tables import curve_table, print_table
+        from expectant.report.terminal_tables import curve_table, mean_returns, print_table
 
         experiment, work = run_file(
             find_config(config), out, threads=threads, engine=engine, address=address, shard=shard,
@@ -72,21 +72,6 @@ def run(
         if page is not None:
             print(f"report: {page}")
     raise typer.Exit(1 if work.failed else 0)
-
-
-def mean_returns(trials: Any) -> list[dict[str, Any]]:
-    """Return the mean of every trial of a table with its 95 % interval, and its problems."""
-    import numpy as np
-
-    from expectant.analysis.curves import interval
-
-    names, rows = ("panel", "agent", "runs", "diverged", "problem"), []
-    for trial in trials.to_pylist():
-        numbers = interval(np.array(trial["values"]))
-        known = [float(x) if np.isfinite(x) else None for x in numbers]
-        means = dict(zip(("mean_return", "low", "high"), known, strict=True))
-        rows.append({**{name: trial[name] for name in names}, **means})
-    return rows
 
 
 @command("Experiments")

@@ -109,6 +109,17 @@ def curve_rows(panels: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
     return [*heads, "last quarter", "ε-greedy on q*"], rows
 
 
+def mean_returns(trials: Any) -> list[dict[str, Any]]:
+    """Return the mean of every trial of a table with its 95 % interval, and its problems."""
+    names, rows = ("panel", "agent", "runs", "diverged", "problem"), []
+    for trial in trials.to_pylist():
+        numbers = interval(np.array(trial["values"]))
+        known = [float(x) if np.isfinite(x) else None for x in numbers]
+        means = dict(zip(("mean_return", "low", "high"), known, strict=True))
+        rows.append({**{name: trial[name] for name in names}, **means})
+    return rows
+
+
 def _estimate(runs: np.ndarray) -> str:
     value, between = format_estimate(*map(float, interval(runs.mean(axis=1))))
     return f"{value} ({between})" if between else "diverged" if value == "–" else value
