@@ -85,6 +85,4 @@ def reproduce(
         tables.print_table(tables.adaptation_table(rows))
     if verdicts:
         tables.print_table(tables.verdict_table(verdicts))
-    if config.warning:
-        print(config.warning)
-    print(f"report: {target / 'report.html'}")
+    print(*filter(None, [config.warning, f"report: {target / 'report.html'}"]), sep="\n")
