@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,10 +13,9 @@ from expectant.engine.progress import Bars, Lines, OverallProgress, Silent, make
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Time stands still unless it is moved, and nothing is said by timers."""
+    """Time stands still unless it is moved."""
     found: Any = SimpleNamespace(now=100.0)
     monkeypatch.setattr("time.perf_counter", lambda: found.now)
-    monkeypatch.setattr(threading.Timer, "start", lambda timer: None)
     return found
 
 

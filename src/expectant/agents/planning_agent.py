@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 DEFAULT_MODEL_STEP = Autostep(0.3, 0.1)
+NO_OPTIONS = OptionSet(())
 UPDATE = named_or("auto", *UPDATES, kind=PlanningUpdate, words="a planning update")
 
 
@@ -151,7 +152,7 @@ class PlanningAgent(Agent, abstract=True):
     @property
     def option_set(self) -> OptionSet:
         """The options; an empty set if there are none."""
-        return self.options if isinstance(self.options, OptionSet) else OptionSet(())
+        return self.options if isinstance(self.options, OptionSet) else NO_OPTIONS
 
     def build_agent(self, context: BuildContext) -> object:
         options = self.option_set

@@ -22,7 +22,6 @@ import numpy as np
 from expectant.agents.wrappers import inner_agent
 from expectant.checks.contracts import Contracts, OutOfTime, source_location
 from expectant.core import tree
-from expectant.core.config import is_all_builtin
 from expectant.core.dispatch import VERBS, intercept_calls
 from expectant.core.errors import PartError, is_builtin
 from expectant.core.interfaces import Domain
@@ -53,8 +52,7 @@ _ADVICE = {
 
 def dry_run(setup: Setup, run: Run, streams: Streams) -> None:
     """Check the user's parts of a run for some steps, on copies."""
-    ours = is_all_builtin(setup.domain, setup.features, setup.agent)
-    if ours and all(map(is_builtin, part_types(run))):
+    if setup.is_builtin and all(map(is_builtin, part_types(run))):
         return
     check_parts(run)
     run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept

@@ -430,6 +430,8 @@ class Agent(AgentComponent, abstract=True):
 
 def build_checked_agent(agent: Agent, context: BuildContext) -> object:
     """Build an agent; refuse parameters that users' classes in it inherit but never read."""
+    if is_all_builtin(agent):
+        return agent.build_agent(context)
     names_read: list[tuple[Config, set[str]]] = []
     part = _record_reads(agent, names_read).build_agent(context)
     for config, names in names_read:

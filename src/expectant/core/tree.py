@@ -60,12 +60,13 @@ def structure(tree: Any) -> Any:
 
 def total_bytes(tree: Any) -> int:
     """Return the memory of all arrays in a tree; a shared buffer counts once."""
-    owners = {id(owner): owner for owner in (_owner(array) for _, array in arrays(tree))}
-    return sum(owner.nbytes for owner in owners.values())
-
-
-def _owner(array: np.ndarray) -> np.ndarray:
-    return _owner(array.base) if isinstance(array.base, np.ndarray) else array
+    owners: dict[int, int] = {}
+    for _, array in arrays(tree):
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        owners[id(owner)] = owner.nbytes
+    return sum(owners.values())
 
 
 def _items(node: tuple[Any, ...], path: str) -> Iterator[tuple[str, Any]]:

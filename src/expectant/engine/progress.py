@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -11,7 +10,6 @@ from typing import Any
 
 from expectant.core.errors import missing_packages
 
-QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
 RELIABLE_FROM = 0.02  # the estimate of the time left is unreliable below 2 %
 
@@ -41,15 +39,10 @@ class Silent(Reporter):
 class Lines(Reporter):
     """Prints a line every ten seconds, for logs and pipes."""
 
-    @contextmanager
-    def compilation(self, what: str, cached: bool) -> Iterator[None]:
-        notice = threading.Timer(QUIET_SECONDS, say, [f"{_stage(what, cached)} ..."])
-        notice.daemon = True
-        notice.start()
-        try:
-            yield
-        finally:
-            notice.cancel()
+    def compilation(self, what: str, cached: bool) -> AbstractContextManager[None]:
+        if not cached:
+            say(f"{_stage(what, cached)} ...")
+        return nullcontext()
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ShowFraction]:
@@ -128,9 +121,9 @@ class OverallProgress(Silent):
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
         self.show(_stage(what, cached), self.done)
-        is_told = isinstance(self.reporter, Lines) and not cached
-        told = self.reporter.compilation(what, cached) if is_told else nullcontext()
-        with self.exclude_time(), told:
+        if isinstance(self.reporter, Lines):
+            self.reporter.compilation(what, cached)
+        with self.exclude_time():
             yield
 
     def time_left(self, done: float) -> str:

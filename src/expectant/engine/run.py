@@ -127,7 +127,7 @@ def run(
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
-    domain = as_domain(domain)
+    domain = domain if isinstance(domain, Domain) else as_domain(domain)
     check_part("run", "domain", domain, Domain)
     check_part("run", "features", features, Features)
     check_part("run", "agent", agent, Agent)

@@ -32,7 +32,7 @@ from expectant.core.vectors import empty_state
 from expectant.engine.driver import new_control
 from expectant.engine.loop import FIRST, NUMBER, Budget, Ranges, Run, respond, simulate
 from expectant.engine.progress import Reporter, say
-from expectant.jit.compile import Kernel, compile_for, entry_point, is_compiled, use_compiled
+from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
 
 UNLIMITED = 2**62
 LINES = 128  # bytes that a core may fetch at once
@@ -41,18 +41,11 @@ STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says
 
 
 class RunSize(NamedTuple):
-    """Bytes of one run: the domain's tables, which runs share, the rest, and its records."""
+    """Bytes of one run in all, of its domain's tables, which runs share, and of its records."""
 
+    total: int
     shared: int
-    unshared: int
     records: int
-
-    @classmethod
-    def of(cls, run: Run) -> RunSize:
-        total, shared = tree.total_bytes(run), tree.total_bytes(run.domain)
-        return cls(
-            shared, total - shared, tree.total_bytes((run.returns, run.lengths, run.rewards))
-        )
 
 
 @dataclass(frozen=True)
@@ -101,9 +94,18 @@ class Setup:
         return self if domain is self.domain else replace(self, domain=domain)
 
     @cached_property
+    def is_builtin(self) -> bool:
+        """True if all its parts are the package's, so that all runs have arrays of the same types.
+
+        Others may build arrays of one type in one run and of another in the next.
+        """
+        return is_all_builtin(self.domain, self.features, self.agent)
+
+    @cached_property
     def size(self) -> RunSize:
-        """The memory of a run."""
-        return RunSize.of(self.build(0)[0])
+        """The memory of a run, as measured when the first one was built."""
+        self.build(0)
+        return self.size
 
     def build(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """Build all arrays of one run from its seed; setting ``control[0]`` stops its work."""
@@ -112,9 +114,10 @@ class Setup:
         with refuse_large(self.title, limit):
             run, streams = self._build(number, control)
         if is_first:
-            size = vars(self)["size"] = RunSize.of(run)
+            measured = run, run.domain, (run.returns, run.lengths, run.rewards)
+            size = vars(self)["size"] = RunSize(*map(tree.total_bytes, measured))
             with refuse_large(self.title, limit):
-                claim(size.shared + size.unshared)
+                claim(size.total)
         return run, streams
 
     def _build(self, number: int, control: np.ndarray | None) -> tuple[Run, Streams]:
@@ -159,7 +162,12 @@ def align_arrays(part: Any, shared: np.ndarray) -> Any:
     """
     arrays = {id(array): array for _, array in tree.arrays(part)}
     kept = {id(shared), *(id(array.base) for array in arrays.values() if array.base is not None)}
-    small = [array for key, array in arrays.items() if key not in kept and _is_movable(array)]
+    small = [
+        array
+        for key, array in arrays.items()
+        if key not in kept and array.nbytes <= SMALL and not array.dtype.hasobject
+        if array.flags.owndata and array.flags.c_contiguous
+    ]
     sizes = [-(-array.nbytes // 16) * 16 for array in small]
     block = np.empty(sum(sizes) + 2 * LINES, np.uint8)
     position, moved = -block.ctypes.data % LINES, {}
@@ -168,12 +176,6 @@ def align_arrays(part: Any, shared: np.ndarray) -> Any:
         moved[id(array)][...] = array
         position += size
     return tree.replace(part, moved)
-
-
-def _is_movable(array: np.ndarray) -> bool:
-    """True if an array is small, contiguous, of numbers, and not a view."""
-    plain = array.flags.owndata and array.flags.c_contiguous and not array.dtype.hasobject
-    return bool(plain and array.nbytes <= SMALL)
 
 
 def core_count() -> int:
@@ -197,17 +199,7 @@ def load_loop(
     if not use_compiled(compiled):
         return entry
     dry_run(setup, run, streams)
-    kernel = compile_for(entry, arguments, name, show)
-    return entry_point(kernel, *arguments) if has_fixed_types(setup) else kernel
-
-
-def has_fixed_types(setup: Setup) -> bool:
-    """True if all runs of a setup have arrays of the same types: all its parts are the package's.
-
-    Others may build arrays of one type in one run and of another in the next. Passing another type
-    to an entry point of compiled code is undefined behaviour.
-    """
-    return is_all_builtin(setup.domain, setup.features, setup.agent)
+    return compile_for(entry, arguments, name, show, fixed_types=setup.is_builtin)
 
 
 def is_loop_compiled(setup: Setup, first: tuple[Run, Streams] | None = None) -> bool:
@@ -225,9 +217,10 @@ def _first_call(run: Run, streams: Streams) -> tuple[Kernel, tuple[Any, ...]]:
 def count_fitting_threads(setup: Setup, runs: int, threads: int, keep: bool) -> int:
     """Return the number of threads on which runs fit into memory; refuse what fits on none."""
     size, most = setup.size, min(threads, runs)
-    left = size.unshared if keep else size.records
+    unshared = size.total - size.shared
+    left = unshared if keep else size.records
     results = size.shared + runs * left + (runs * size.records if runs > 1 else 0)
-    each = size.unshared - left  # while it runs
+    each = unshared - left  # while it runs
     free = memory_limit(results + most * each)
     if free < results + each:
         reason = ", because keep_agents=True keeps every run" if keep else ""
@@ -241,7 +234,7 @@ def count_fitting_threads(setup: Setup, runs: int, threads: int, keep: bool) -> 
     fitting = int((free - results) // each)
     say(
         f"{setup.title}: {fitting} at once instead of {most}, because a run needs "
-        f"{size_text(size.shared + size.unshared)} and {size_text(free)} are free"
+        f"{size_text(size.total)} and {size_text(free)} are free"
     )
     return fitting
 
@@ -257,7 +250,7 @@ class MemoryPool:
     @contextmanager
     def reserve(self, setup: Setup) -> Iterator[None]:
         """Wait for the memory of one run, and hold it."""
-        size = setup.size.shared + setup.size.unshared
+        size = setup.size.total
         with self.returned:
             self.returned.wait_for(lambda: self.taken == 0 or self.taken + size <= self.free)
             self.taken += size

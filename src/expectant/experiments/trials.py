@@ -31,7 +31,7 @@ from expectant.core.interfaces import Agent, Domain, Features
 from expectant.domains.gym import Gym
 from expectant.engine.loop import respond, simulate
 from expectant.engine.probe import ask
-from expectant.engine.setup import Setup, has_fixed_types
+from expectant.engine.setup import Setup
 from expectant.experiments.recording import Record, record_run
 from expectant.jit.code_hash import (
     hash_kernel,
@@ -100,7 +100,7 @@ class Trial:
     @cached_property
     def composition(self) -> object:
         """The types of all parts of a run, which decide the code that is compiled for it."""
-        return tree.structure(self.setup.build(0)[0]), has_fixed_types(self.setup)
+        return tree.structure(self.setup.build(0)[0]), self.setup.is_builtin
 
     @property
     def points(self) -> int:

@@ -41,11 +41,23 @@ def use_compiled(compiled: bool | None) -> bool:
     return switch in ("", "0") if compiled is None else compiled
 
 
-def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
-    """Compile an entry function by calling it with such arguments, the first of which is a part."""
+def compile_for(
+    entry: Kernel,
+    arguments: tuple[Any, ...],
+    name: str,
+    show: Reporter,
+    *,
+    fixed_types: bool = False,
+) -> Kernel:
+    """Compile an entry function by calling it with such arguments, the first of which is a part.
+
+    If all its arguments will have ``fixed_types``, the result does not check them: passing another
+    type is undefined behaviour.
+    """
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from expectant.jit.cache import has_kernel
+    from expectant.jit.numba_internals import entry_point
 
     kernel = kernel_for(arguments[0], entry)
     with show.compilation(name, cached=has_kernel(kernel, arguments)):
@@ -53,14 +65,7 @@ def compile_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Repo
             kernel(*arguments)
         except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
             raise explain_error(error) from error
-    return kernel
-
-
-def entry_point(kernel: Any, *arguments: Any) -> Kernel:
-    """Return the compiled code for arguments of these very types, which it does not check."""
-    from expectant.jit.numba_internals import entry_point
-
-    return entry_point(kernel, *arguments)
+    return entry_point(kernel, *arguments) if fixed_types else kernel
 
 
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
