@@ -91,6 +91,8 @@ AGENTS = [
     ("ex.Lookahead(0.1, backups='sampler', model='true')", "backups='sampler' does not know the environment's own state…got model='true'"),
     ("ex.Lookahead(0.1, backups='mg', model='network')", "plans from single features, which needs a linear model"),
     ("ex.Lookahead(0.1, backups='mg', options=ex.options.OptionSet((ex.options.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "the environment's own state, as exact options need"),
+    ("ex.QPlanning(backups='largest_error')", "compares state values, which QPlanning does not have"),
+    ("ex.DynaQ(backups=ex.backups.LargestError())", "DynaQ: backups must be 'pairs', 'prioritized' or backups that store"),
     ("ex.CachedValues.paper(0.1)", "CachedValues.paper: needs action_step"),
     ("ex.DynaQ(0.1, backups=ex.backups.SeenStates())", "DynaQ: backups must be 'pairs', 'prioritized' or backups that store transitions"),
     ("ex.DynaQ(0.1, bonus=0.1, backups='prioritized')", "needs the age of every pair"),

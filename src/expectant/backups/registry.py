@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from expectant.backups.prioritized_sweeping import PrioritizedPairs, PrioritizedSweeping
-from expectant.backups.replay import RecencyReplay, Replay, Trajectory
+from expectant.backups.replay import LargestError, RecencyReplay, Replay, Trajectory
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.state_action_pairs import AllPairs, SeenPairs
 from expectant.backups.state_sampler import StateSampler
@@ -19,6 +19,7 @@ __all__ = [
     "AllStates",
     "CurrentState",
     "FeatureSweeping",
+    "LargestError",
     "PrioritizedPairs",
     "PrioritizedSweeping",
     "RecencyReplay",
@@ -35,6 +36,7 @@ __all__ = [
 NAMED_BACKUPS: dict[str, Callable[[int | None], Backups]] = {
     "replay": Replay,
     "recency": RecencyReplay,
+    "largest_error": lambda capacity: LargestError(capacity=capacity),
     "trajectory": lambda capacity: Trajectory(capacity=capacity),
     "current": lambda capacity: CurrentState(),
     "seen": lambda capacity: SeenStates(),

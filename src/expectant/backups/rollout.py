@@ -33,6 +33,7 @@ class Rollout(Backups):
     )
 
     stores_transitions = property(attrgetter("first.stores_transitions"))
+    compares_values = property(attrgetter("first.compares_values"))
     draws_actions = property(attrgetter("first.draws_actions"))
     knows_state_index = property(attrgetter("first.knows_state_index"))
     draws_features = property(attrgetter("first.draws_features"))

@@ -281,6 +281,7 @@ CONTRACTS: dict[verbs.Verb[object], Contract] = {
     # backup distributions
     verbs.remember: Contract(lambda call: None, read_only=(0,)),
     verbs.draw: Contract(_check_draw),
+    verbs.draw_for: Contract(lambda call: None),  # checked by the draw that it makes
     verbs.stored_transition: Contract(_check_stored),
     verbs.load_successor: Contract(lambda call: _check_features(call, 1)),
     verbs.free_capacity: Contract(_WHOLE),

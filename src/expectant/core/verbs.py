@@ -42,8 +42,9 @@ __all__ = [  # noqa: RUF022  grouped by kind
     # step sizes
     "adapt", "adapt_columns", "rate", "mean_rate", "value_change", "tick", "adapt_listed",
     # backups
-    "remember", "draw", "can_draw", "has_more_draws", "stored_transition", "load_successor", "age",
-    "relabel", "on_priority", "on_action_priority", "free_capacity", "grow",
+    "remember", "draw", "draw_for", "can_draw", "has_more_draws", "stored_transition",
+    "load_successor", "age", "relabel", "on_priority", "on_action_priority", "free_capacity",
+    "grow",
     # agents
     "act", "learn", "preference", "back_up", "improve", "behaviour_policy", "plan", "roll_out",
     "begin", "on_truncation", "breaks_ties_at_random", "policy",
@@ -310,6 +311,12 @@ def draw(backups, state, rng):
 def can_draw(backups):
     """Return False while there is nothing to plan from; no planning step is made then."""
     return True
+
+
+@optional
+def draw_for(backups, agent, state, rng):
+    """Draw a state that this agent is to plan from; by default as :func:`draw`."""
+    return draw(backups, state, rng)
 
 
 @optional
