@@ -65,16 +65,15 @@ MOVING = ex.Corridor(switch_every=10)
 ])  # fmt: skip
 def test_schedules_of_other_runs(domain, length, record, at, phases):
     setup = Setup(domain, ex.OneHot(), FAST, **length)
-    when = parse_record({"probe": "greedy_return", **record}).schedule(setup)
-    assert when.at.tolist() == at
-    assert when.phases.tolist() == phases
+    found = parse_record({"probe": "greedy_return", **record}).schedule(setup)
+    assert (found[0].tolist(), found[1].tolist()) == (at, phases)
 
 
 def test_an_agent_that_plans_everywhere_carries_the_news():
-    found, when = run_plain(FAST), greedy(100).schedule(job_of(SMALL, FAST))
+    found, (at, _) = run_plain(FAST), greedy(100).schedule(job_of(SMALL, FAST))
     best = [4 * (1 + 0.97 + 0.97**2 + 0.97**3) / 4, (2 + 1.94 + 2 * 0.97**2 + 1) / 4]
-    assert found[when.at == 600].tolist() == pytest.approx([best[0], best[0] / 4])
-    assert found[when.at == 900][0] == pytest.approx(best[1])
+    assert found[at == 600].tolist() == pytest.approx([best[0], best[0] / 4])
+    assert found[at == 900][0] == pytest.approx(best[1])
     assert found[-1] == pytest.approx(best[1])
     levels = record_levels(job_of(SMALL, FAST), greedy(100))
     assert [(level.start, level.end, level.name) for level in levels] == [
@@ -169,8 +168,7 @@ def test_probes_may_begin_late_and_count_from_there():
     (trial,) = parse_config(text, "config.toml").trials()
     assert trial.record is not None and trial.record.to_dict()["after"] == 30
     setup = trial.setup
-    when = trial.record.schedule(setup)
-    assert when.at.tolist() == [30, 35, 40, 45, 50]
+    assert trial.firsts.tolist() == [30, 35, 40, 45, 50]
     curve, _ = record_run(setup, 0, simulate, ask, np.zeros(1, np.int64), trial.record)
     assert curve[0] == 0.0 and curve[-1] > 10.0
     (panel,) = group_panels([trial], [np.stack([curve, curve])])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from expectant.core.interfaces import Domain
 from expectant.exact.dynamic_programming import (
     epsilon_greedy_policy,
     optimal_policy,
@@ -48,14 +50,20 @@ def common_optimum(results: Sequence[Any]) -> Optimum:
     epsilon = max(float(getattr(agent, "epsilon", math.nan)) for agent in agents)
     if discounts or math.isnan(discount) or math.isnan(epsilon):
         return UNKNOWN
+    value = common_return(partial(undiscounted_return, mdp, epsilon, discount), mdp.phases)
+    return UNKNOWN if math.isnan(value) else Optimum(value, epsilon)
+
+
+def common_return(of: Callable[[int], float], phases: int) -> float:
+    """Return the return in all phases; NaN where they differ, or a policy never ends."""
     try:
-        values = [_undiscounted(mdp, epsilon, discount, phase) for phase in range(mdp.phases)]
-    except ValueError:  # a policy that never ends
-        return UNKNOWN
-    return Optimum(values[0], epsilon) if max(values) - min(values) < SAME else UNKNOWN
+        returns = [of(phase) for phase in range(phases)]
+    except ValueError:  # no policy ends for certain
+        return math.nan
+    return returns[0] if max(returns) - min(returns) < SAME else math.nan
 
 
-def _undiscounted(mdp: Any, epsilon: float, discount: float, phase: int) -> float:
-    """Return the sum of rewards, which is what runs record whatever the agent's discount."""
-    policy = epsilon_greedy_policy(optimal_policy(mdp, discount=discount, phase=phase), epsilon)
-    return start_return(mdp, policy_values(mdp, policy, phase=phase))
+def undiscounted_return(domain: Domain, epsilon: float, discount: float, phase: int) -> float:
+    """Return the sum of rewards, which runs record, of acting ε-greedily on discounted values."""
+    policy = epsilon_greedy_policy(optimal_policy(domain, discount=discount, phase=phase), epsilon)
+    return start_return(domain, policy_values(domain, policy, phase=phase))

@@ -80,9 +80,9 @@ def optimal_policy(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> 
 
 
 def greedy_policy(action_values: np.ndarray) -> np.ndarray:
-    """Probabilities (S, A) of the greedy actions, ties split evenly."""
-    best = action_values >= action_values.max(axis=1, keepdims=True) - TIE
-    return best / best.sum(axis=1, keepdims=True)
+    """Probabilities (..., S, A) of the greedy actions, ties split evenly."""
+    best = action_values >= action_values.max(axis=-1, keepdims=True) - TIE
+    return best / best.sum(axis=-1, keepdims=True)
 
 
 def epsilon_greedy_policy(policy: np.ndarray, epsilon: float) -> np.ndarray:

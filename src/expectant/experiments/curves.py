@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,8 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.panel import Panel
-from expectant.exact import (
-    best_epsilon_soft_return,
-    epsilon_greedy_policy,
-    optimal_policy,
-    policy_values,
-    start_return,
-)
+from expectant.exact import best_epsilon_soft_return
+from expectant.exact.common_optimum import common_return, undiscounted_return
 from expectant.experiments.recording import record_levels
 from expectant.experiments.store import read_table, table_metadata, write_table
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
@@ -64,20 +59,14 @@ def panel_axes(trials: Sequence[Trial]) -> dict[str, Any]:
         changes = tuple(float(end) for end in np.cumsum(lengths[:-1]))
         quantity = QUANTITIES.get(first.curve, "reward per step")
         return {**axes, "quantity": quantity, "changes": changes}
-    after, probe = first.record.after, first.record.definition
-    when = first.record.schedule(first.setup)
-    levels = [
-        line._replace(start=max(0.0, line.start - after), end=line.end - after)
-        for line in record_levels(first.setup, first.record)
-        if line.end > after
-    ]
+    at, phases = first.record.schedule(first.setup)
     return {
         **axes,
-        "quantity": probe.title,
-        "points": when.at - after,
-        "phases": when.phases,
-        "levels": tuple(levels),
-        "of_errors": probe.of_errors,
+        "quantity": first.record.definition.title,
+        "points": at - first.record.after,
+        "phases": phases,
+        "levels": record_levels(first.setup, first.record),
+        "of_errors": first.record.definition.of_errors,
     }
 
 
@@ -88,37 +77,21 @@ def _references(trials: Sequence[Trial]) -> dict[str, float]:
     unique: the domain is not a finite MDP, its phases or runs differ, or discounts differ. The
     ``floor`` is the lower clip for bin averages: random − 4 × (optimal − random).
     """
-    domain, mdp, discount = trials[0].domain, trials[0].domain.mdp(), trials[0].agent.discount
+    domain, mdp = trials[0].domain, trials[0].domain.mdp()
+    discount, *others = {trial.agent.discount for trial in trials}
+    epsilon = max(trial.agent.epsilon for trial in trials)
     optimum = best_soft = floor = math.nan
-    if mdp is None:
-        return {"optimum": optimum, "best_soft": best_soft, "floor": floor}
-    epsilon, phases = max(trial.agent.epsilon for trial in trials), range(mdp.phases)
-
-    def act_on_optimal(epsilon: float, discount: float, phase: int) -> float:
-        policy = optimal_policy(domain, discount=discount, phase=phase)
-        noisy = epsilon_greedy_policy(policy, epsilon)
-        return start_return(domain, policy_values(domain, noisy, phase=phase))
-
-    has_one_discount = all(trial.agent.discount == discount for trial in trials)
-    if has_one_discount and domain.for_run(0) is domain:
-        optimum = _common_return(partial(act_on_optimal, epsilon, discount), phases)
+    if mdp is not None and not others and domain.for_run(0) is domain:
+        act_on_optimal = partial(undiscounted_return, domain, epsilon, discount)
+        optimum = common_return(act_on_optimal, mdp.phases)
     if not math.isnan(optimum):
-        at_random = _common_return(partial(act_on_optimal, 1.0, 1.0), range(1))
+        at_random = common_return(partial(undiscounted_return, domain, 1.0, 1.0), 1)
         floor = at_random - FLOOR * (optimum - at_random)
-    if not mdp.endless and mdp.states <= MAX_STATES:
-        best_soft = _common_return(
-            lambda phase: best_epsilon_soft_return(domain, epsilon, phase=phase), phases
+    if mdp is not None and not mdp.endless and mdp.states <= MAX_STATES:
+        best_soft = common_return(
+            lambda phase: best_epsilon_soft_return(domain, epsilon, phase=phase), mdp.phases
         )
     return {"optimum": optimum, "best_soft": best_soft, "floor": floor}
-
-
-def _common_return(of: Callable[[int], float], phases: Iterable[int]) -> float:
-    """Return the return in all phases; NaN where they differ, or a policy never ends."""
-    try:
-        returns = [of(phase) for phase in phases]
-    except ValueError:  # no policy ends for certain
-        return math.nan
-    return returns[0] if max(returns) - min(returns) < 1e-9 else math.nan
 
 
 def write_curves(

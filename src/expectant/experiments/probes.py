@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -30,7 +30,6 @@ from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.toml_tables import check_known
 
 RETURNS = "returns"  # the topic of probes that run greedy episodes
-HORIZON = 40
 MAX_STEPS, NEGLIGIBLE = 10_000, 1e-6  # follow a policy until the remaining probability is below
 
 
@@ -41,9 +40,9 @@ class Seen(NamedTuple):
     (M, E) of greedy episodes; ``phases`` (M,). Topics that a probe does not ask for are empty.
     """
 
-    values: np.ndarray
-    preferences: np.ndarray
-    phases: np.ndarray
+    values: np.ndarray = np.zeros((0, 0))
+    preferences: np.ndarray = np.zeros((0, 0, 0))
+    phases: np.ndarray = np.zeros(0, int)
     work: np.ndarray = np.zeros(0)
     returns: np.ndarray = np.zeros((0, 0))
 
@@ -64,7 +63,7 @@ class Probe:
     title: str
     topics: tuple[str, ...]
     of: Of
-    levels: Callable[..., dict[str, float]] | None = None
+    levels: Callable[..., dict[str, float]] = lambda domain, agent, phase, **options: {}
     expected: Callable[[Domain, np.ndarray], np.ndarray | None] = lambda domain, at: None
     of_errors: bool = False
 
@@ -109,31 +108,38 @@ def mdp_phase(domain: Domain, phase: int) -> int:
     return phase % mdp.phases
 
 
-def by_phase(
-    seen: Seen, answers: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
-) -> np.ndarray:
-    """Apply ``of`` to the finite rows of ``answers`` (M, ...), phase by phase; NaN elsewhere."""
-    finite = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
-    result = np.full(finite.size, np.nan)
-    for phase in np.unique(seen.phases[finite]):
-        rows = finite & (seen.phases == phase)
-        result[rows] = of(answers[rows], int(phase))
-    return result
+def by_phase(topic: str) -> Callable[[Of], Of]:
+    """Make a probe of a function of the finite answers (m, ...) on a topic in one phase.
+
+    Its arguments are domain, agent, answers and phase. Moments with other answers are NaN.
+    """
+
+    def decorate(of: Of) -> Of:
+        @wraps(of)
+        def compute(domain: Domain, agent: Agent, seen: Seen, **options: Any) -> np.ndarray:
+            answers = getattr(seen, topic)
+            finite = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
+            result = np.full(finite.size, np.nan)
+            for phase in np.unique(seen.phases[finite]):
+                rows = finite & (seen.phases == phase)
+                result[rows] = of(domain, agent, answers[rows], int(phase), **options)
+            return result
+
+        return compute
+
+    return decorate
 
 
 # ------------------------------------------------------------------------------------------- values
 
 
 @register_probe("value_error", "error of the state values", of_errors=True)
-def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+@by_phase("values")
+def value_error(domain: Domain, agent: Agent, values: np.ndarray, phase: int) -> np.ndarray:
     """Root of the mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
-
-    def of(values: np.ndarray, phase: int) -> np.ndarray:
-        now = mdp_phase(domain, phase)
-        exact = optimal_values(domain, discount=agent.discount, phase=now)
-        return np.sqrt(((values - exact) ** 2).mean(axis=1))
-
-    return by_phase(seen, seen.values, of)
+    now = mdp_phase(domain, phase)
+    exact = optimal_values(domain, discount=agent.discount, phase=now)
+    return np.sqrt(((values - exact) ** 2).mean(axis=1))
 
 
 @register_probe(
@@ -167,13 +173,10 @@ def start_levels(domain: Domain, agent: Agent, phase: int) -> dict[str, float]:
 
 
 @register_probe("start_value", "value of the start", levels=start_levels)
-def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+@by_phase("values")
+def start_value(domain: Domain, agent: Agent, values: np.ndarray, phase: int) -> np.ndarray:
     """Mean of the state values over the starts of episodes."""
-
-    def of(values: np.ndarray, phase: int) -> np.ndarray:
-        return np.asarray(values @ get_dynamics(domain, mdp_phase(domain, phase)).start)
-
-    return by_phase(seen, seen.values, of)
+    return np.asarray(values @ get_dynamics(domain, mdp_phase(domain, phase)).start)
 
 
 @register_probe("value_change", "squared change of the values", of_errors=True)
@@ -188,12 +191,6 @@ def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 PREFERENCES = ("preferences",)
 
 
-def greedy_policies(preferences: np.ndarray) -> np.ndarray:
-    """Return greedy policies, ties split evenly, of preferences (M, S, A)."""
-    flat = preferences.reshape(-1, preferences.shape[-1])
-    return greedy_policy(flat).reshape(preferences.shape)
-
-
 @lru_cache  # called by every run of a trial
 def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
     """Return the optimal actions (S, A)."""
@@ -203,18 +200,17 @@ def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
 
 
 @register_probe("outdated_actions", "outdated greedy actions", topics=PREFERENCES, of_errors=True)
-def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+@by_phase("preferences")
+def outdated_actions(domain: Domain, agent: Agent, table: np.ndarray, phase: int) -> np.ndarray:
     """Share of states whose greedy action was optimal before the last change and is not now.
 
     Ties count by halves; in the first phase there are none.
     """
-
-    def of(table: np.ndarray, phase: int) -> np.ndarray:
-        before = best_actions(domain, agent.discount, mdp_phase(domain, max(phase - 1, 0)))
-        now = best_actions(domain, agent.discount, mdp_phase(domain, phase))
-        return np.asarray((greedy_policies(table) * (before & ~now)).sum(axis=2).mean(axis=1))
-
-    return by_phase(seen, seen.preferences, of)
+    before, now = (
+        best_actions(domain, agent.discount, mdp_phase(domain, number))
+        for number in (max(phase - 1, 0), phase)
+    )
+    return np.asarray((greedy_policy(table) * (before & ~now)).sum(axis=2).mean(axis=1))
 
 
 @register_probe("largest_probability", "largest action probability", topics=PREFERENCES)
@@ -309,14 +305,11 @@ def policy_returns(world: Dynamics, policies: np.ndarray, discount: float) -> np
 
 
 @register_probe("start_return", "greedy return from the start", topics=PREFERENCES)
-def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+@by_phase("preferences")
+def start_return(domain: Domain, agent: Agent, table: np.ndarray, phase: int) -> np.ndarray:
     """Expected discounted return of the greedy policy from the start."""
-
-    def of(table: np.ndarray, phase: int) -> np.ndarray:
-        world = get_dynamics(domain, mdp_phase(domain, phase))
-        return policy_returns(world, greedy_policies(table), agent.discount)
-
-    return by_phase(seen, seen.preferences, of)
+    world = get_dynamics(domain, mdp_phase(domain, phase))
+    return policy_returns(world, greedy_policy(table), agent.discount)
 
 
 def returns_within(
@@ -338,30 +331,27 @@ def returns_within(
 def greedy_levels(domain: Domain, agent: Agent, phase: int, horizon: int) -> dict[str, float]:
     """Return the optimum in a phase, and the return there of the first phase's policy."""
     now, discount = mdp_phase(domain, phase), agent.discount
-    outdated, best = (optimal_policy(domain, discount=discount, phase=n) for n in (0, now))
-    policies = {"optimum": best, "outdated policy": outdated}
-    if np.array_equal(best, outdated):
-        policies.pop("outdated policy")
+    best, outdated = (optimal_policy(domain, discount=discount, phase=n) for n in (now, 0))
+    policies = {"optimum": best}
+    if not np.array_equal(best, outdated):
+        policies["outdated policy"] = outdated
     return {
         name: float(returns_within(domain, policy[None], now, discount, horizon)[0])
         for name, policy in policies.items()
     }
 
 
-@register_probe(
-    "greedy_return",
-    "expected return of the greedy policy",
-    topics=PREFERENCES,
-    levels=greedy_levels,
-)
-def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int = HORIZON) -> np.ndarray:
+GREEDY_RETURN = "expected return of the greedy policy"
+
+
+@register_probe("greedy_return", GREEDY_RETURN, topics=PREFERENCES, levels=greedy_levels)
+@by_phase("preferences")
+def greedy_return(
+    domain: Domain, agent: Agent, table: np.ndarray, phase: int, horizon: int = 40
+) -> np.ndarray:
     """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
-
-    def of(table: np.ndarray, phase: int) -> np.ndarray:
-        now = mdp_phase(domain, phase)
-        return returns_within(domain, greedy_policies(table), now, agent.discount, horizon)
-
-    return by_phase(seen, seen.preferences, of)
+    now = mdp_phase(domain, phase)
+    return returns_within(domain, greedy_policy(table), now, agent.discount, horizon)
 
 
 @lru_cache

@@ -11,16 +11,15 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from expectant.analysis.panel import Level
 from expectant.backups.state_action_pairs import count_backups
-from expectant.core.config import suggest_name
 from expectant.core.memory import full
 from expectant.core.rng import Streams, evaluation_streams
-from expectant.core.rules import at_least, whole
+from expectant.core.rules import Rule, at_least, whole
 from expectant.engine.driver import Stop, advance, drive
 from expectant.engine.evaluate import act_greedily
 from expectant.engine.loop import DONE, Run
@@ -36,18 +35,8 @@ from expectant.engine.progress import Reporter, Silent
 from expectant.engine.setup import UNLIMITED, Setup, is_loop_compiled, load_loop
 from expectant.engine.workers import CompileOrder
 from expectant.experiments.probes import RETURNS, Probe, Seen, find_probe
+from expectant.experiments.toml_tables import check_known
 from expectant.jit.compile import Kernel
-
-
-class Schedule(NamedTuple):
-    """Times of probes: ``at`` (M,) in episodes or steps, and the ``phases`` (M,) they are in.
-
-    At the border of two phases one probe belongs to each of them: both see the same agent, before
-    and after the change.
-    """
-
-    at: np.ndarray
-    phases: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -58,7 +47,7 @@ class Record:
     """
 
     probe: str
-    every: int
+    every: int = 1
     options: tuple[tuple[str, object], ...] = ()
     after: int = 0
     growth: float = 1.0
@@ -77,8 +66,12 @@ class Record:
     def definition(self) -> Probe:
         return find_probe(self.probe)
 
-    def schedule(self, setup: Setup) -> Schedule:
-        """Return the first moment of each phase, regular moments and its end; from ``after`` on."""
+    def schedule(self, setup: Setup) -> tuple[np.ndarray, np.ndarray]:
+        """Return the moments (M,) of probes, in episodes or steps, and the phases (M,) they are in.
+
+        Every phase has its first moment, regular ones and its end. At the border of two phases one
+        probe belongs to each of them: both see the same agent, before and after the change.
+        """
         at, phases, first = list[int](), list[int](), 0
         for phase, length in enumerate(_phase_lengths(setup)):
             moment, interval = float(min(length, max(0, self.after - first))), float(self.every)
@@ -89,23 +82,20 @@ class Record:
             first += length
             at.append(first)
             phases += [phase] * (len(at) - len(phases))
-        return Schedule(np.array(at), np.array(phases))
+        return np.array(at), np.array(phases)
 
 
 def parse_record(data: Mapping[str, Any]) -> Record:
     """Read a record from a table of a config file."""
     table = dict(data)
     probe = find_probe(table.pop("probe", None))
-    every = whole(1).check("record", "every", table.pop("every", 1))
-    after = whole(0).check("record", "after", table.pop("after", 0))
-    growth = at_least(1.0).check("record", "growth", table.pop("growth", 1.0))
-    options = probe.options
-    for key, value in table.items():
-        if key not in options:
-            known = ["every", "after", "growth", *options]
-            raise ValueError(f"record: unknown {key!r}" + suggest_name(key, known))
-        options[key] = whole(1).check("record", key, value)
-    return Record(probe.name, every, tuple(sorted(options.items())), after, growth)
+    rules: dict[str, Rule[Any]] = {"every": whole(1), "after": whole(0), "growth": at_least(1.0)}
+    rules |= dict.fromkeys(probe.options, whole(1))
+    check_known("unknown", table, [*rules], "record")
+    for name, value in table.items():
+        table[name] = rules[name].check("record", name, value)
+    options = {name: table.pop(name, default) for name, default in probe.options.items()}
+    return Record(probe.name, options=tuple(sorted(options.items())), **table)
 
 
 def _phase_lengths(setup: Setup) -> list[int]:
@@ -125,21 +115,20 @@ def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
     """Return the reference lines of a record, joined where they continue from phase to phase.
 
     There are none if every run has a domain of its own. The expected curve of a probe is drawn from
-    moment to moment.
+    moment to moment. Lines count from the first probe on.
     """
     lines, probe, start = list[Level](), record.definition, 0.0
-    if probe.levels is not None and setup.for_run(0) is setup:
-        for phase, length in enumerate(_phase_lengths(setup)):
-            levels = probe.levels(setup.domain, setup.agent, phase, **dict(record.options))
-            for name, height in levels.items():
-                ends = [(line.name, line.end, line.height) for line in lines]
-                if (name, start, height) in ends:
-                    continued = ends.index((name, start, height))
-                    lines[continued] = lines[continued]._replace(end=start + length)
-                else:
-                    lines.append(Level(start, start + length, height, name))
-            start += length
-    at = record.schedule(setup).at
+    for phase, length in enumerate(_phase_lengths(setup) if setup.for_run(0) is setup else []):
+        levels = probe.levels(setup.domain, setup.agent, phase, **dict(record.options))
+        for name, height in levels.items():
+            ends = [(line.name, line.end, line.height) for line in lines]
+            if (name, start, height) in ends:
+                continued = ends.index((name, start, height))
+                lines[continued] = lines[continued]._replace(end=start + length)
+            else:
+                lines.append(Level(start, start + length, height, name))
+        start += length
+    at, after = record.schedule(setup)[0], record.after
     expected = probe.expected(setup.domain, at)
     if expected is not None:
         segments = np.stack([at[:-1], at[1:], expected[:-1], expected[1:]], axis=1)
@@ -147,7 +136,11 @@ def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
             Level(begin, end, height, "exact, on average", last)
             for begin, end, height, last in segments[np.isfinite(segments).all(axis=1)].tolist()
         ]
-    return tuple(lines)
+    return tuple(
+        line._replace(start=max(0.0, line.start - after), end=line.end - after)
+        for line in lines
+        if line.end > after
+    )
 
 
 # -------------------------------------------------------------------------------------- one run
@@ -158,39 +151,32 @@ def record_run(
     on_start: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
     """Return the curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
-    schedule, probe = record.schedule(setup), record.definition
+    (at, phases), probe = record.schedule(setup), record.definition
     asked = tuple(topic for topic in probe.topics if topic in ("values", "preferences"))
     states = _states(setup) if asked else States(np.zeros((0, 0)), np.zeros(0))
-    rows, count = schedule.at.size, len(states.state_indices)
+    count = len(states.state_indices)
     shapes: dict[str, tuple[int, ...]] = {
-        "values": (rows, count),
-        "preferences": (rows, count, setup.domain.actions),
-        "work": (rows,),
-        RETURNS: (rows, record.episodes),
+        "values": (count,),
+        "preferences": (count, setup.domain.actions),
+        "work": (),
+        RETURNS: (record.episodes,),
     }
-    seen = Seen(
-        phases=schedule.phases,
-        **{
-            topic: full(shape if topic in probe.topics else (0,) * len(shape), np.nan)
-            for topic, shape in shapes.items()
-        },
-    )
-    for row, stop in enumerate(drive(setup, number, loop, control, schedule.at)):
+    answers = {topic: full((at.size, *shapes[topic]), np.nan) for topic in probe.topics}
+    for row, stop in enumerate(drive(setup, number, loop, control, at)):
         on_start(stop)
         if stop.status != DONE:
             continue
         if asked:
-            answers = probe_agent(kernel, copy_subject(stop.run), states, asked)
+            given = probe_agent(kernel, copy_subject(stop.run), states, asked)
             for topic in asked:
-                getattr(seen, topic)[row] = getattr(answers, topic)
+                answers[topic][row] = getattr(given, topic)
         if "work" in probe.topics:
-            seen.work[row] = count_backups(stop.run.agent)
+            answers["work"][row] = count_backups(stop.run.agent)
         if RETURNS in probe.topics:
-            phase = int(schedule.phases[row])
-            seen.returns[row] = evaluate_copy(
-                kernel, setup, stop.run, number, phase, record.episodes, control
+            answers[RETURNS][row] = evaluate_copy(
+                kernel, setup, stop.run, number, int(phases[row]), record.episodes, control
             )
-    domain = setup.for_run(number).domain
+    domain, seen = setup.for_run(number).domain, Seen(phases=phases, **answers)
     return probe.of(domain, setup.agent, seen, **dict(record.options)), stop
 
 

@@ -111,7 +111,7 @@ class Trial:
     def firsts(self) -> np.ndarray:
         """The first episode or step of every point; of a record, the number done before it."""
         if self.record is not None:
-            return self.record.schedule(self.setup).at
+            return self.record.schedule(self.setup)[0]
         count = -(-(self.steps or self.episodes) // self.width)
         return np.arange(count, dtype=np.int64) * self.width
 
