@@ -1,4 +1,4 @@
-"""Selection among the trials of a sweep: the best, those not worse, the best for every value.
+"""Selection among the trials of a sweep: the best, and the best for every value.
 
 Values are (trials, runs), NaN if a run diverged; run r of every trial has the same seed. The mean
 of a trial with a diverged run is NaN, and such a trial is chosen only if there is no other.
@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
-from expectant.analysis.verdicts import holm_correction
 
-LEVEL = 0.05  # family-wise error rate of ``is_no_worse``
 FEWEST_TO_SPLIT = 4  # runs: a half of one run has no interval
 CHUNK = 1000  # trials that are resampled at a time, to bound memory
 
@@ -58,33 +56,6 @@ def split_runs(runs: int) -> tuple[slice, slice]:
         return slice(0, runs), slice(0, runs)
     middle = (runs + 1) // 2
     return slice(0, middle), slice(middle, runs)
-
-
-def is_no_worse(values: np.ndarray, best: int, level: float = LEVEL) -> np.ndarray:
-    """True (trials,) for trials that are not significantly worse than the best one.
-
-    One-sided paired t-tests with Holm's correction: the probability of calling any trial worse by
-    mistake is at most ``level``. A trial with a diverged run is worse.
-    """
-    values = finite_or_nan(values)
-    no_worse = ~np.isnan(values).any(axis=1)
-    others = no_worse.copy()
-    others[best] = False
-    if values.shape[1] > 1 and others.any():
-        no_worse[others] = holm_correction(_p_values(values[best] - values[others])) > level
-    return no_worse
-
-
-def _p_values(differences: np.ndarray) -> np.ndarray:
-    """One-sided p-values (trials,) of differences (trials, runs) with mean above 0."""
-    from scipy.special import stdtr
-
-    runs = differences.shape[1]
-    mean = differences.mean(axis=1)
-    error = differences.std(axis=1, ddof=1) / np.sqrt(runs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(mean == 0.0, 0.0, mean / error)
-    return np.asarray(stdtr(runs - 1, -statistic))
 
 
 def best_by_value(column: Sequence[Any], means: np.ndarray) -> list[tuple[Any, int]]:

@@ -14,9 +14,7 @@ import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.selection import (
-    LEVEL,
     best_index,
-    is_no_worse,
     split_runs,
     trial_intervals,
     trial_means,
@@ -24,7 +22,7 @@ from expectant.analysis.selection import (
 from expectant.core.files import write_text
 from expectant.core.formatting import html_paragraph, html_table, text_table
 from expectant.core.rules import at_least, is_number
-from expectant.experiments.compare import Difference, differences_between
+from expectant.experiments.compare import LEVEL, Difference, differences_between
 from expectant.experiments.metrics import Metric, find_metric
 from expectant.experiments.runner import compute
 from expectant.experiments.store import CONFIG, Store, lock_folder, table_metadata
@@ -37,31 +35,23 @@ EDGE_VALUES = 3  # from so many on a grid has an inside
 MARGIN = 0.05  # of the larger mean: differences within it do not matter unless a margin is given
 HALVES, SAME, FRESH = "halves", "same runs", "fresh runs"
 STAGES = {
-    HALVES: "Picked by the first half of the runs; its value and the comparisons are from the "
-    "second half, which had no part in the choice.",
-    SAME: "Picked and reported by the same few runs, so values are too good on average and no "
+    HALVES: "Chosen by the first half of the runs, reported and compared by the second half.",
+    SAME: "Chosen and reported by the same few runs, so values are too good on average and no "
     "verdict is given: give at least 4 runs, or --confirm.",
-    FRESH: "Picked by all runs of the sweep; its value and the comparison of agents are from fresh "
-    "runs, which had no part in the choice. The comparison with other settings is by the runs it "
-    "was picked by, so it counts too few as no worse, rather than too many.",
+    FRESH: "Chosen by all runs of the sweep, reported and compared by fresh runs.",
 }
 RULES = (
-    "A setting of which any run diverged is never the best, and counts as worse.",
-    "No worse: not shown to be worse by a one-sided paired t-test (run r has the same seed in "
-    f"every setting), with Holm's correction for all settings of the agent, at {100 * LEVEL:g} % "
-    "in all.",
+    "A setting of which any run diverged is never the best. Intervals of means are 95 % "
+    "percentile-bootstrap intervals over runs.",
     "Agents are compared run by run by two-sided paired t-tests with Holm's correction for all "
     f"pairs, at {100 * LEVEL:g} % in all. They are equal if the 95 % interval of the difference "
     f"lies within the margin, by default {100 * MARGIN:g} % of the larger mean.",
-    "Intervals of means are 95 % percentile-bootstrap intervals over runs.",
 )
 EQUAL, UNCLEAR = "equal within the margin", "unclear"
 EARNED = {"better": "earns more", "worse": "earns less"}
 DONE = {"better": "does better", "worse": "does worse"}
-CHOICES = ("agent", "in", "best setting", "mean", "95 % interval", "runs", "when picked",
-           "no worse", "diverged", "unfinished")  # fmt: skip
-DIFFERENCES = ("agent", "against", "verdict", "in", "difference", "95 % interval", "margin",
-               "p")  # fmt: skip
+CHOICES = ("agent", "in", "best setting", "mean", "95 % interval", "runs", "diverged")
+DIFFERENCES = ("agent", "against", "verdict", "in", "difference", "95 % interval", "margin", "p")
 
 Score = dict[str, Any]  # of some runs: mean, low, high (None if a run diverged), runs, diverged
 Table = tuple[str, list[str], list[list[str]]]  # title, heads, rows
@@ -69,11 +59,10 @@ Table = tuple[str, list[str], list[list[str]]]  # title, heads, rows
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The best setting of a group: ``best`` and ``no_worse`` are rows of the folder's table.
+    """The best setting of a group: a row of the folder's table, None if all diverged.
 
-    ``best`` is None if every setting diverged or none is finished. ``tried`` settings were
-    finished, ``diverged`` of them have a diverged run. ``held_out`` (runs,) are the values of the
-    best one on runs that had no part in the choice.
+    ``tried`` settings are finished, ``diverged`` of them have a diverged run. ``held_out`` (runs,)
+    are the values of the best one on runs that had no part in the choice.
     """
 
     group: Group
@@ -81,9 +70,7 @@ class Choice:
     tried: int
     diverged: int
     best: int | None = None
-    picked: Score | None = None
     held_out: np.ndarray = field(default_factory=lambda: np.empty(0))
-    no_worse: tuple[int, ...] = ()
 
     @property
     def reported(self) -> Score | None:
@@ -116,13 +103,10 @@ class Choice:
             "best": None if self.best is None else ids[self.best],
             "settings": self.settings,
             "at_edge": self.at_edge,
-            "picked": self.picked,
             "reported": self.reported,
             "tried": self.tried,
             "diverged": self.diverged,
             "unfinished": len(self.group.unfinished),
-            "no_worse": len(self.no_worse),
-            "no_worse_trials": [ids[row] for row in self.no_worse],
         }
 
     def row(self) -> list[str]:
@@ -130,7 +114,7 @@ class Choice:
         setting = format_setting(self.settings, self.at_edge) or "the only one"
         if self.best is None:
             setting = "none: every setting diverged" if self.tried else "none finished yet"
-        score, picked = self.reported or {}, self.picked or {}
+        score = self.reported or {}
         diverged = score.get("diverged")
         return [
             self.group.label,
@@ -139,10 +123,7 @@ class Choice:
             f"{diverged} diverged" if diverged else format_number(score.get("mean")),
             format_interval(score.get("low"), score.get("high")),
             str(score.get("runs", "")),
-            format_number(picked.get("mean")),
-            f"{len(self.no_worse)} of {self.tried}",
-            str(self.diverged),
-            str(len(self.group.unfinished)),
+            f"{self.diverged} of {self.tried}",
         ]
 
 
@@ -212,12 +193,6 @@ class Best:
             "verdict": verdict,
         }
 
-    @property
-    def stages(self) -> list[str]:
-        """How settings were chosen, in words."""
-        stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
-        return [STAGES[stage] for stage in stages]
-
     def as_data(self) -> dict[str, Any]:
         """Return the content of best.json."""
         ids = self.folder.columns["trial"]
@@ -225,31 +200,32 @@ class Best:
             "metric": self.metric.name,
             "meaning": self.metric.meaning,
             "less_is_better": self.less_is_better,
-            "stages": self.stages,
-            "rules": list(RULES),
+            "notes": self.notes,
             "choices": [choice.as_data(ids) for choice in self.choices],
             "differences": self.differences,
         }
 
     def tables(self) -> list[Table]:
         """Return the tables of choices and of differences, without empty columns."""
-        tables = {
-            "Best settings": [CHOICES, *(choice.row() for choice in self.choices)],
-            "Agents at their best settings": [DIFFERENCES, *map(_difference_row, self.differences)],
-        }
+        choices = [choice.row() for choice in self.choices]
+        differences = [_difference_row(difference) for difference in self.differences]
         shown: list[Table] = []
-        for title, (heads, *rows) in tables.items():
+        for title, heads, rows in (
+            ("Best settings", CHOICES, choices),
+            ("Agents at their best settings", DIFFERENCES, differences),
+        ):
             kept = [n for n in range(len(heads)) if any(row[n] for row in rows)]
             if kept:
-                cells = [[row[n] for n in kept] for row in (heads, *rows)]
-                shown.append((title, cells[0], cells[1:]))
+                cells = [[row[n] for n in kept] for row in rows]
+                shown.append((title, [heads[n] for n in kept], cells))
         return shown
 
     @property
     def notes(self) -> list[str]:
-        """Notes below the tables."""
+        """How settings were chosen and agents compared, in words."""
+        stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         edges = [EDGE_NOTE] if any(choice.at_edge for choice in self.choices) else []
-        return [*self.stages, *edges, *RULES]
+        return [*(STAGES[stage] for stage in stages), *edges, *RULES]
 
     def __repr__(self) -> str:
         tables = [text_table(heads, rows, left=range(3)) for _, heads, rows in self.tables()]
@@ -334,16 +310,13 @@ def choose_in_group(
     runs = scores.shape[1]
     picking, reporting = split_runs(runs) if split else (slice(0, runs), slice(0, runs))
     position = best_index(np.where(diverged, np.nan, trial_means(worth[:, picking])))
-    equal = is_no_worse(np.where(diverged[:, None], np.nan, worth)[:, reporting], position)
     return Choice(
         group=group,
         stage=HALVES if picking != reporting else SAME,
         tried=len(scores),
         diverged=int(diverged.sum()),
         best=int(group.rows[position]),
-        picked=score_runs(scores[position, picking]),
         held_out=scores[position, reporting],
-        no_worse=tuple(group.rows[equal].tolist()),
     )
 
 
