@@ -19,13 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from expectant.engine.progress import say
-from expectant.jit.numba_internals import (
-    attach_cache,
-    cached_path,
-    deserialize,
-    serialize,
-    signature_of,
-)
+from expectant.jit.numba_internals import attach_cache, deserialize, serialize
 
 KEEP_DAYS = 60
 
@@ -43,13 +37,6 @@ def keep_on_disk(kernel: Any, name: str) -> None:
     """Keep a compiled function on disk under a name, if there is a folder for it."""
     directory = usable_directory()
     attach_cache(kernel, KernelCache(directory, name) if directory else None)
-
-
-def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
-    """True if the function is compiled for such arguments, in memory or on disk."""
-    signature = signature_of(kernel, arguments)
-    path = cached_path(kernel, signature)
-    return signature in kernel.overloads or (path is not None and path.exists())
 
 
 class KernelCache:

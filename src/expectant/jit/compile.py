@@ -56,8 +56,7 @@ def compile_for(
     """
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-    from expectant.jit.cache import has_kernel
-    from expectant.jit.numba_internals import entry_point
+    from expectant.jit.numba_internals import entry_point, has_kernel
 
     kernel = kernel_for(arguments[0], entry)
     with show.compilation(name, cached=has_kernel(kernel, arguments)):
@@ -70,7 +69,7 @@ def compile_for(
 
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
     """True if an entry function is compiled for such arguments, in memory or on disk."""
-    from expectant.jit.cache import has_kernel
+    from expectant.jit.numba_internals import has_kernel
 
     return has_kernel(kernel_for(arguments[0], entry), arguments)
 

@@ -260,10 +260,12 @@ def attach_cache(kernel: Any, cache: Any) -> None:
         kernel._cache = _names["NullCache"]() if cache is None else cache
 
 
-def cached_path(kernel: Any, signature: tuple[Any, ...]) -> Any:
-    """Return the file in which a kernel for a signature would be, None if it is not kept."""
+def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
+    """True if a kernel is compiled for such arguments, in memory or on disk."""
+    signature = signature_of(kernel, arguments)
     path = getattr(getattr(kernel, "_cache", None), "kernel_path", None)
-    return None if path is None else path(signature, kernel.targetctx.codegen())
+    is_kept = path is not None and path(signature, kernel.targetctx.codegen()).exists()
+    return is_kept or signature in kernel.overloads
 
 
 def serialize(compiled: Any) -> bytes:
