@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+
+from expectant.analysis.verdicts import clip_at_floor
 
 
 class Unavailable(Exception):
@@ -98,6 +101,13 @@ class Panel:
     @property
     def x_label(self) -> str:
         return "episodes since the goal moved" if self.origin else self.unit
+
+    @cached_property
+    def clipped(self) -> dict[str, np.ndarray]:
+        """The curves by agent, with diverged and very bad bins at the floor."""
+        curves = list(self.curves.values())
+        clipped = clip_at_floor(curves, self.floor, of_errors=self.of_errors)
+        return dict(zip(self.curves, clipped, strict=True))
 
     @property
     def runs(self) -> int:

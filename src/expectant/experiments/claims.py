@@ -23,7 +23,7 @@ from expectant.analysis.verdicts import (
     verdict,
 )
 from expectant.core.rules import flag, one_of, whole
-from expectant.experiments.clauses import METRIC, Clause, CostRule, clip_curves
+from expectant.experiments.clauses import METRIC, Clause, CostRule
 from expectant.experiments.config_file import Experiment
 from expectant.experiments.metrics import Metric
 from expectant.experiments.toml_tables import (
@@ -128,7 +128,7 @@ class Claim:
         return f"{self.statement} {meanings}. {switches}{' '.join(RULES)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The outcome of one claim under one interpretation, with the numbers of its decisive part.
 
@@ -145,24 +145,24 @@ class Verdict:
     interpretation: str
     kind: str
     claim: str
-    verdict: Outcome
-    effect: float
-    low: float
-    high: float
-    margin: float
-    runs: int
-    replication_probability: float
+    verdict: Outcome = UNCLEAR
+    effect: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    margin: float = math.nan
+    runs: int = 0
+    replication_probability: float = math.nan
     rule: str
-    detail: str
+    detail: str = ""
     label: str = ""
     unit: str = ""
     note: str = ""
     floored: int = 0
     stated: str = ""
     reference: float = math.nan
-    statement: str = ""
-    short: str = ""
-    ours: bool = False
+    statement: str
+    short: str
+    ours: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number that is not finite becomes None.
@@ -198,32 +198,33 @@ def judge_claims(
 def _judge_claim(
     claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes
 ) -> Verdict:
-    about = (claim.id, claim.figure, interpretation, claim.kind, claim.claim)
+    names = ("id", "figure", "kind", "claim", "rule", "statement", "short", "ours")
+    about = {name: getattr(claim, name) for name in names}
+    unclear = Verdict(interpretation=interpretation, **about)
     try:
         parts = claim.parts(panels)
         findings = (
             claim.work.find() if claim.work else [clause.find(group) for clause, group in parts]
         )
     except Unavailable as reason:
-        nothing = (math.nan,) * 4
-        detail = f"Not enough data: {reason}."
-        return Verdict(
-            *about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail, statement=claim.statement,
-            short=claim.short, ours=claim.ours,
-        )  # fmt: skip
+        return replace(unclear, detail=f"Not enough data: {reason}.")
     outcome, decisive = verdict(findings)
-    numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
-    runs = min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0)
     floored, lost = _count_losses(claim, panels)
     evidence = "; ".join([*map(_finding_text, findings), *_side_metrics(claim, panels), *lost])
-    return Verdict(
-        *about, outcome, *numbers, runs, replication_probability(parts, sizes), claim.rule,
-        f"{evidence[0].upper()}{evidence[1:]}.", decisive.label,
-        "times" if claim.work else decisive.unit,
-        SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "", floored,
-        decisive.statement.kind, decisive.statement.reference, claim.statement, claim.short,
-        claim.ours,
-    )  # fmt: skip
+    return replace(
+        unclear,
+        verdict=outcome,
+        **{name: getattr(decisive, name) for name in ("effect", "low", "high", "label")},
+        margin=decisive.statement.margin,
+        runs=min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0),
+        replication_probability=replication_probability(parts, sizes),
+        detail=f"{evidence[0].upper()}{evidence[1:]}.",
+        unit="times" if claim.work else decisive.unit,
+        note=SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "",
+        floored=floored,
+        stated=decisive.statement.kind,
+        reference=decisive.statement.reference,
+    )
 
 
 def replication_probability(parts: Sequence[Part], sizes: Sizes) -> float:
@@ -256,20 +257,19 @@ def _side_metrics(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     sentences = []
     for metric in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
-            curves = clip_curves(panel)
             numbers = [
-                f"{panel.labels.get(agent, agent)} {_metric_text(metric, panel, curves[agent])}"
+                f"{panel.labels.get(agent, agent)} {_metric_text(metric, panel, agent)}"
                 for agent in claim.agents
-                if agent in curves
+                if agent in panel.curves
             ]
             prefix = f"{panel.panel}, " if panel.panel else ""
             sentences.append(f"beside it, {prefix}{metric.title}: {', '.join(numbers)}")
     return sentences
 
 
-def _metric_text(metric: Metric, panel: Panel, curves: np.ndarray) -> str:
+def _metric_text(metric: Metric, panel: Panel, agent: str) -> str:
     """Format a metric of the mean curve, or its values at all switches."""
-    metrics = [metric]
+    metrics, curves = [metric], panel.clipped[agent]
     if metric.at is not None and panel.points is None:
         metrics = [metric.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
     numbers = [

@@ -22,7 +22,6 @@ from expectant.analysis.verdicts import (
     Statement,
     assess,
     assess_exact,
-    clip_at_floor,
     pseudo_values,
     subsample_weights,
 )
@@ -88,12 +87,8 @@ class Clause(AgentGroups):
         if not self.of:
             raise ConfigError("at least one is needed", "of")
         statement = self.statement  # which refuses contradictions
-        if self.relative_margin:
-            if self.margin is None or statement.kind != ABOVE:
-                raise ConfigError("goes with margin, for a number above low", "relative_margin")
-            if self.metric.per_run or self.beyond != AgentGroups():
-                problem = f"needs a metric of mean curves and no beyond, got {self.metric.name!r}"
-                raise ConfigError(problem, "relative_margin")
+        if self.relative_margin and (self.margin is None or statement.kind != ABOVE):
+            raise ConfigError("goes with margin, for a number above low", "relative_margin")
 
     @property
     def statement(self) -> Statement:
@@ -164,7 +159,7 @@ class Clause(AgentGroups):
         """Return the curves (runs, bins) of every agent, panel by panel, cut to the fewest runs."""
         curves = []
         for panel in panels:
-            by_agent = panel.curves if self.metric.of_diverged else clip_curves(panel)
+            by_agent = panel.curves if self.metric.of_diverged else panel.clipped
             curves += [by_agent[key] for key in self.keys]
         fewest = min(curve.shape[0] for curve in curves)
         return [curve[:fewest] for curve in curves]
@@ -186,12 +181,11 @@ class Clause(AgentGroups):
         """Return the statement with its margin in these panels."""
         if not self.relative_margin:
             return self.statement
-        base, agents = self.metric.base or self.metric.of, len(self.keys)
-        curves = self.curves_of(panels)
+        base = self.metric.base or self.metric.of
         levels = [
             base(panel, curve.mean(axis=0)[None])[0]
-            for index, panel in enumerate(panels)
-            for curve in curves[index * agents :][: len(self.of)]
+            for panel in panels
+            for curve in self.curves_of([panel])[: len(self.of)]
         ]
         share = self.relative_margin * abs(float(np.mean(levels)))
         return self.statement._replace(margin=min(self.statement.margin, share))
@@ -231,12 +225,6 @@ class Clause(AgentGroups):
         else:
             values = self.value(panels, [weights @ curve for curve in curves])
         return self.statement_in(panels).is_satisfied_by(values)
-
-
-def clip_curves(panel: Panel) -> dict[str, np.ndarray]:
-    """Return the curves of a panel by agent, with diverged and very bad bins at the floor."""
-    clipped = clip_at_floor(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
-    return dict(zip(panel.curves, clipped, strict=True))
 
 
 # ------------------------------------------------------------------------------ cost of a decision

@@ -201,28 +201,27 @@ CROSSED = ", in every run the one in which the other half of the runs is lowest 
 OfSwitches = Callable[..., np.ndarray]  # (switches, n) of panel, curves and how many are needed
 
 
-def register_switch_metric(
+def switch_metric(
     name: str, meaning: str, title: str, of: OfSwitches, crossed: OfSwitches | None = None,
-    **more: Any,
-) -> None:  # fmt: skip
-    """Register a metric of switches: the mean over all of them, or at one of them."""
+    number: int = 0, **more: Any,
+) -> Metric:  # fmt: skip
+    """Return a metric of one switch, counted from 1, or of the mean over all of them."""
 
-    def mean(of: OfSwitches) -> Of:
+    def select(of: OfSwitches) -> Of:
+        if number:
+            return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
         return lambda panel, curve: of(panel, curve).mean(axis=0)
 
-    def at(number: int) -> Metric:
-        def at_switch(of: OfSwitches) -> Of:
-            return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
-
-        return Metric(
-            name, f"{title} (switch {number})", meaning, at_switch(of),
-            crossed=crossed and at_switch(crossed), **more,
-        )  # fmt: skip
-
-    meaning_of_all = f"mean over the switches of {meaning}"
-    of_mean_curve(
-        name, meaning_of_all, title, at=at, crossed=crossed and mean(crossed), **more
-    )(mean(of))  # fmt: skip
+    at = partial(switch_metric, name, meaning, title, of, crossed, **more)
+    return Metric(
+        name,
+        f"{title} (switch {number})" if number else title,
+        meaning if number else f"mean over the switches of {meaning}",
+        select(of),
+        at=None if number else at,
+        crossed=crossed and select(crossed),
+        **more,
+    )
 
 
 def rises(depths: np.ndarray) -> np.ndarray:
@@ -233,27 +232,28 @@ def falls(levels: np.ndarray) -> np.ndarray:
     return np.asarray(levels[0] - levels[1])
 
 
-register_switch_metric(
-    "regret", LOST, "regret after a switch", regrets,
-    needs_optimum=True, less_is_better=True, unit=SUMMED,
+SWITCH_METRICS = (
+    switch_metric(
+        "regret", LOST, "regret after a switch", regrets,
+        needs_optimum=True, less_is_better=True, unit=SUMMED,
+    ),
+    switch_metric(
+        "lowest", f"the lowest bin of a phase{CROSSED}", "lowest level after a switch",
+        lowest_bins, cross_fitted_lows,
+    ),
+    switch_metric("entry", "the first bin, or probe, of a phase", "level at a switch", first_bins),
+    switch_metric(
+        "drop", f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
+        "drop", drops, cross_fitted_drops, less_is_better=True,
+    ),
+    switch_metric(
+        "recovery",
+        "the episodes until the end of the first bin, from the lowest one on, that has made up "
+        f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
+        "recovery towards its own level", recovery_times, unit="episodes", less_is_better=True,
+    ),
 )  # fmt: skip
-register_switch_metric(
-    "lowest", f"the lowest bin of a phase{CROSSED}", "lowest level after a switch",
-    lowest_bins, cross_fitted_lows,
-)  # fmt: skip
-register_switch_metric(
-    "entry", "the first bin, or probe, of a phase", "level at a switch", first_bins
-)
-register_switch_metric(
-    "drop", f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
-    "drop", drops, cross_fitted_drops, less_is_better=True,
-)  # fmt: skip
-register_switch_metric(
-    "recovery",
-    "the episodes until the end of the first bin, from the lowest one on, that has made up "
-    f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
-    "recovery towards its own level", recovery_times, unit="episodes", less_is_better=True,
-)  # fmt: skip
+METRICS.update({metric.name: metric for metric in SWITCH_METRICS})
 of_mean_curve(
     "regret-falls",
     f"regret after the first switch minus that after the second, each {LOST}",

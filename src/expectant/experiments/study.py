@@ -100,15 +100,6 @@ class StudyFile:
     worlds: tuple[str, ...] = key(texts(), ())
     unsized: tuple[str, ...] = key(texts(), ())
 
-    def check_names(self, figures: list[str]) -> None:
-        """Refuse unknown figures and interpretations."""
-        if not self.interpretations:
-            raise ConfigError("at least one is needed", "interpretations")
-        for name in ("claim_runs", "only", "worlds", "unsized"):
-            check_known("no figure", getattr(self, name), figures, name)
-        for figure, names in self.only.items():
-            check_known("no interpretation", names, [*self.interpretations], "only", figure)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Study(StudyFile):
@@ -177,7 +168,12 @@ def read_study(study: str | Path = PAPER, trust: bool = False) -> Study:
                 _import_module(module, trust)
         experiments = _read_experiments(folder, file.figures, trust)
         with in_file(STUDY):
-            file.check_names([*experiments])
+            if not file.interpretations:
+                raise ConfigError("at least one is needed", "interpretations")
+            for key_name in ("claim_runs", "only", "worlds", "unsized"):
+                check_known("no figure", getattr(file, key_name), [*experiments], key_name)
+            for figure, names in file.only.items():
+                check_known("no interpretation", names, [*file.interpretations], "only", figure)
         with in_file(CLAIMS):
             claims = tuple(read_claims(_read_optional(folder / CLAIMS), experiments))
         with in_file(INTERPRETATIONS):
@@ -323,22 +319,25 @@ class StudyConfig:
                 trials += judged.trials(interpretation)
         return trials
 
+    def _flags(self, figure: str | None = None) -> list[str]:
+        """Return the flags that select this part of the study, or one figure of it."""
+        figures = self.figures if figure is None else (figure,)
+        flags = [f"--agent {name}" for name in self.panels]  # which only `loca` has
+        flags += [f"--backups {name}" for name in self.agents]
+        if not flags and set(figures) != set(self.study.figures):
+            flags = [f"--figure {name}" for name in figures]
+        if self.asked_runs is not None:
+            flags.append("--quick" if self.quick else f"--runs {self.runs}")
+        return [*flags, f"--seed {self.seed}"] if self.seed else flags
+
     def command(self, figure: str | None = None) -> str:
         """Return the command that recomputes the results, or one figure of them."""
-        words = [self.study.command]
-        figures = self.figures if figure is None else (figure,)
-        if self.panels or self.agents:  # which only `loca` asks for
-            words += [f"--agent {name}" for name in self.panels]
-            words += [f"--backups {name}" for name in self.agents]
-        elif set(figures) != set(self.study.figures):
-            words += [f"--figure {name}" for name in figures]
-        if self.quick:
-            words.append("--quick")
-        elif self.runs is not None:
-            words.append(f"--runs {self.runs}")
-        if self.seed:
-            words.append(f"--seed {self.seed}")
-        return " ".join(words)
+        return " ".join([self.study.command, *self._flags(figure)])
+
+    @property
+    def subfolder(self) -> str:
+        """A name for this part of the study, such as "quick" or "figure-5a"."""
+        return "-".join(flag[2:].replace(" ", "-") for flag in self._flags()) or "again"
 
     @property
     def warning(self) -> str:
@@ -346,14 +345,6 @@ class StudyConfig:
         if self.quick:
             return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
         return "" if self.runs is None else f"{self.runs} runs of everything"
-
-    @property
-    def subfolder(self) -> str:
-        """A name for this part of the study, such as "quick" or "figure-5a"."""
-        figures = self.figures if self.figures != self.study.figures and not self.panels else ()
-        words = [*(f"figure-{name}" for name in figures), *self.panels, *self.agents]
-        words += ["quick"] if self.quick else [] if self.runs is None else [f"runs-{self.runs}"]
-        return "-".join(words) or "again"
 
     def facts(self) -> dict[str, Any]:
         """Return the fields as plain data."""
@@ -377,20 +368,19 @@ def configure_study(
     if (agents or backups) and study.name != LOCA:
         flag = "--agent" if agents else "--backups"
         raise ValueError(f"{flag}: only `expectant reproduce {LOCA}` can be limited to some")
-    rows = [  # panels are agents in loca, and the curves of a panel backup distributions
-        (figure, panel.name or figure, key)
+    panels = [  # which are agents in loca, and the curves of a panel backup distributions
+        (figure, panel.name or figure, set(panel.agents))
         for figure in study.figures
         for panel in study.experiments[figure].panels
-        for key in panel.agents
         if not figures or figure in figures
     ]
-    check_known("unknown", agents, sorted({agent for _, agent, _ in rows}), "--agent")
-    known = sorted({key for _, _, key in rows} - {"none"})
+    check_known("unknown", agents, sorted({agent for _, agent, _ in panels}), "--agent")
+    known = sorted({key for _, _, keys in panels for key in keys} - {"none"})
     check_known("unknown", backups, known, "--backups")
     chosen = dict.fromkeys(
         figure
-        for figure, agent, key in rows
-        if (not agents or agent in agents) and (not backups or key in backups)
+        for figure, agent, keys in panels
+        if (not agents or agent in agents) and keys & set(backups or keys)
     )
     if not chosen:
         raise ValueError("--backups: q_learning does not plan, it has no backup distribution")
