@@ -165,8 +165,8 @@ def test_steps_that_adapt_are_those_of_the_dense_model(features, step):
     built, whole, sparse = models(features, step, threshold=0.0)
     for transition in some_transitions(built, 200):
         assert fit(sparse, transition) == pytest.approx(fit(whole, transition), rel=1e-9)
-    for name in ("rates", "reward_traces", "peaks"):
-        ours, theirs = getattr(sparse.step, name), getattr(whole.step, name)
+    for name in ("rates", "traces", "peaks"):
+        ours, theirs = getattr(sparse.step, name), getattr(whole.step.rewards, name)
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
     assert np.ptp(sparse.step.rates) > 0.1 * sparse.step.rates.max()  # they have adapted
     traces = sparse.columns._replace(values=sparse.columns.traces)

@@ -164,7 +164,8 @@ def test_a_models_column_has_one_rate_for_all_its_outputs(described):
     fit(model, b.transition(0, 1, -1.0, 1))
     slope = 1.0 if isinstance(described, ex.step_sizes.Autostep) else 0.5
     rate = 0.5 * math.exp(0.1 * slope)
-    step: Any = model.step
+    columns: Any = model.step
+    step = columns.rewards
     assert step.rates[1, 0] == pytest.approx(rate, rel=1e-12)
     assert model.rows[1, 0, 1] == pytest.approx(0.5 + rate * 0.5, rel=1e-12)
     assert model.rewards[1, 0] == pytest.approx(-0.5 - rate * 0.5, rel=1e-12)

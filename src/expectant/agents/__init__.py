@@ -16,23 +16,7 @@ from expectant.agents.wrappers import FreezeAfter, PlanningOnly
 from expectant.core.interfaces import Agent
 
 __all__ = [
-    "GTD2",
-    "Agent",
-    "CachedPolicy",
-    "CachedValues",
-    "DynaQ",
-    "ExpectedSarsa",
-    "FreezeAfter",
-    "Gradient",
-    "Interpretation",
-    "Levi",
-    "Lookahead",
-    "NetworkValues",
-    "PlanningAgent",
-    "PlanningOnly",
-    "PlanningUpdate",
-    "QLearning",
-    "QPlanning",
-    "RVIQLearning",
-    "Sarsa",
-]
+    "GTD2", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa", "FreezeAfter",
+    "Gradient", "Interpretation", "Levi", "Lookahead", "NetworkValues", "PlanningAgent",
+    "PlanningOnly", "PlanningUpdate", "QLearning", "QPlanning", "RVIQLearning", "Sarsa",
+]  # fmt: skip

@@ -13,11 +13,7 @@ from expectant.core.verbs import (
     preference,
 )
 
-__all__ = [
-    "act_on_action_values",
-    "epsilon_greedy",
-    "greedy",
-]
+__all__ = ["act_on_action_values", "epsilon_greedy", "greedy"]
 
 
 @function

@@ -15,12 +15,7 @@ from expectant.core.interfaces import BuildContext
 from expectant.core.vectors import Transition
 from expectant.core.verbs import function, mean_rate
 
-__all__ = [
-    "CenteringPart",
-    "build_centering",
-    "center_reward",
-    "update_average_reward",
-]
+__all__ = ["CenteringPart", "build_centering", "center_reward", "update_average_reward"]
 
 
 class CenteringPart(NamedTuple):

@@ -34,13 +34,7 @@ from expectant.core.verbs import (
     stored_transition,
 )
 
-__all__ = [
-    "Planner",
-    "learn_model",
-    "pass_on_to_planner",
-    "plan_backups",
-    "report_value_change",
-]
+__all__ = ["Planner", "learn_model", "pass_on_to_planner", "plan_backups", "report_value_change"]
 
 
 class NoBackups(NamedTuple):

@@ -26,9 +26,7 @@ from expectant.models.wrappers import with_predecessors
 from expectant.options.option_set import OPTION_SET, OptionSet
 from expectant.step_sizes import Autostep, StepSize
 
-__all__ = [
-    "PlanningAgent",
-]
+__all__ = ["PlanningAgent"]
 
 DEFAULT_MODEL_STEP = Autostep(0.3, 0.1)
 NO_OPTIONS = OptionSet(())

@@ -14,12 +14,7 @@ from expectant.core.vectors import dot
 from expectant.core.verbs import improve
 from expectant.step_sizes import StepSize, as_step_size, build_step, step_size
 
-__all__ = [
-    "GTD2",
-    "Gradient",
-    "Levi",
-    "PlanningUpdate",
-]
+__all__ = ["GTD2", "Gradient", "Levi", "PlanningUpdate"]
 
 
 class LeviPart(NamedTuple):

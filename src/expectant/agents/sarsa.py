@@ -60,24 +60,15 @@ def _(agent, state, action):
     return dot(state, agent.weights[action])
 
 
-@function
-def forget_episode(agent):
+@begin.register(SarsaPart)
+@on_truncation.register(SarsaPart)
+def _(agent, state, rng):
     """Clear the traces and the action chosen in advance."""
     agent.next_action[0] = NO_ACTION
     agent.expected[0] = 0.0
     for action in range(agent.traces.shape[0]):
         for j in range(agent.traces.shape[1]):
             agent.traces[action, j] = 0.0
-
-
-@begin.register(SarsaPart)
-def _(agent, state, rng):
-    forget_episode(agent)
-
-
-@on_truncation.register(SarsaPart)
-def _(agent, state, rng):
-    forget_episode(agent)
 
 
 @act.register(SarsaPart)

@@ -14,16 +14,6 @@ from expectant.analysis.verdicts import (
 )
 
 __all__ = [
-    "Finding",
-    "Interval",
-    "PairedDifference",
-    "Panel",
-    "Statement",
-    "assess",
-    "holm_correction",
-    "interval",
-    "learning_curve",
-    "paired_difference",
-    "pseudo_values",
-    "verdict",
-]
+    "Finding", "Interval", "PairedDifference", "Panel", "Statement", "assess", "holm_correction",
+    "interval", "learning_curve", "paired_difference", "pseudo_values", "verdict",
+]  # fmt: skip

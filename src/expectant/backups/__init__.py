@@ -1,10 +1,16 @@
 """Backup distributions: the states, or state-action pairs, that planning backs up."""
 
-# ruff: noqa: F403
-from expectant.backups import registry
-from expectant.backups.registry import *
-from expectant.backups.rollout import Rollout
+from expectant.backups.prioritized_sweeping import PrioritizedPairs, PrioritizedSweeping
+from expectant.backups.replay import LargestError, RecencyReplay, Replay, Trajectory
+from expectant.backups.rollout import NAMED_BACKUPS, Rollout
+from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
+from expectant.backups.state_action_pairs import AllPairs, SeenPairs
+from expectant.backups.state_sampler import StateSampler
+from expectant.backups.states import AllStates, CurrentState, SeenStates
 from expectant.core.interfaces import Backups
 
-__all__ = ["Backups", "Rollout"]
-__all__ += registry.__all__
+__all__ = [
+    "NAMED_BACKUPS", "AllPairs", "AllStates", "Backups", "CurrentState", "FeatureSweeping",
+    "LargestError", "PrioritizedPairs", "PrioritizedSweeping", "RecencyReplay", "Replay", "Rollout",
+    "RowSweeping", "SeenPairs", "SeenStates", "SingleFeatures", "StateSampler", "Trajectory",
+]  # fmt: skip

@@ -395,6 +395,10 @@ class Option(AgentComponent, abstract=True):
         """Build one part for several options of this class; None: each has its own."""
         return None
 
+    def build(self, context: BuildContext) -> object:
+        part = self.build_together([self], context)
+        return super().build(context) if part is None else part
+
 
 class Agent(AgentComponent, abstract=True):
     """An agent; its part implements ``act``, ``learn`` and ``preference``.

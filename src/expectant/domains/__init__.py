@@ -8,8 +8,7 @@ from expectant.domains.average_reward import (
     TransientChain,
     TwoChoice,
 )
-from expectant.domains.corridor import BoyanChain, Corridor
-from expectant.domains.counterexample import Counterexample
+from expectant.domains.corridor import BoyanChain, Corridor, Counterexample
 from expectant.domains.external import ExternalDomain
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
@@ -20,30 +19,8 @@ from expectant.domains.random_mdps import Branching, Garnet, Lottery
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 
 __all__ = [
-    "AccessControl",
-    "BlockingMaze",
-    "BoyanChain",
-    "Branching",
-    "Cliff",
-    "Corridor",
-    "Counterexample",
-    "Domain",
-    "DrivenCar",
-    "DynaMaze",
-    "ExternalDomain",
-    "FiniteMDP",
-    "FourRooms",
-    "Garnet",
-    "Gym",
-    "Inventory",
-    "LocaGrid",
-    "LocaMountainCar",
-    "Lottery",
-    "MountainCar",
-    "RiverSwim",
-    "Rooms",
-    "ShortcutMaze",
-    "TransientChain",
-    "TwoChoice",
-    "TwoRooms",
-]
+    "AccessControl", "BlockingMaze", "BoyanChain", "Branching", "Cliff", "Corridor",
+    "Counterexample", "Domain", "DrivenCar", "DynaMaze", "ExternalDomain", "FiniteMDP",
+    "FourRooms", "Garnet", "Gym", "Inventory", "LocaGrid", "LocaMountainCar", "Lottery",
+    "MountainCar", "RiverSwim", "Rooms", "ShortcutMaze", "TransientChain", "TwoChoice", "TwoRooms",
+]  # fmt: skip

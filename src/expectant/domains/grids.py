@@ -15,7 +15,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import Drawing, Exit
 from expectant.core.rules import either, list_of, number, whole
-from expectant.core.verbs import reset, reward_now, step
+from expectant.core.verbs import delegate, reset, reward_now, step
 from expectant.domains.finite import (
     END,
     PHASE,
@@ -181,9 +181,7 @@ def _(domain, action, rng):
     return reward, alive
 
 
-@reward_now.register(ChangingPart)
-def _(domain, outcome):
-    return reward_now(domain.mdp, outcome)
+delegate(ChangingPart, "mdp", reward_now)
 
 
 CHANGING_MAZE = """

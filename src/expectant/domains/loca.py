@@ -15,7 +15,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Drawing, Exit
 from expectant.core.memory import claim
 from expectant.core.rules import at_least, between, number, or_none, whole
-from expectant.core.verbs import function, observation, phase, reset, reward_now, step
+from expectant.core.verbs import delegate, function, observation, phase, reset, reward_now, step
 from expectant.domains.finite import (
     END,
     PHASE,
@@ -85,9 +85,7 @@ def _(domain, action, rng):
     return step(domain.mdp, action, rng)
 
 
-@reward_now.register(LocaGridPart)
-def _(domain, outcome):
-    return reward_now(domain.mdp, outcome)
+delegate(LocaGridPart, "mdp", reward_now)
 
 
 class LocaGrid(TabularDomain):

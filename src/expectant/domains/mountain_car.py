@@ -11,7 +11,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Drawing, Exit, ReferenceValues
 from expectant.core.rules import Rule, between, number, or_none, whole
-from expectant.core.verbs import function, observation, reset, step
+from expectant.core.verbs import delegate, function, observation, reset, step
 
 POSITION, SPEED = 0, 1
 
@@ -210,19 +210,12 @@ def steer(domain, rng):
     return RIGHT if domain.driven.car[SPEED] >= 0.0 else LEFT
 
 
-@reset.register(DrivenCarPart)
-def _(domain, episode, rng):
-    reset(domain.driven, episode, rng)
+delegate(DrivenCarPart, "driven", reset, observation)
 
 
 @step.register(DrivenCarPart)
 def _(domain, action, rng):
     return step(domain.driven, steer(domain, rng), rng)
-
-
-@observation.register(DrivenCarPart)
-def _(domain):
-    return domain.driven.car
 
 
 class DrivenCar(MountainCar):

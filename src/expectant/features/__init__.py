@@ -8,16 +8,6 @@ from expectant.features.tiles import Tiles
 from expectant.features.wrappers import History, Joined, Traces
 
 __all__ = [
-    "Categorical",
-    "Features",
-    "Fourier",
-    "History",
-    "Identity",
-    "Interpolated",
-    "Joined",
-    "OneHot",
-    "RandomBinary",
-    "Tiles",
-    "Traces",
-    "bounds_of",
-]
+    "Categorical", "Features", "Fourier", "History", "Identity", "Interpolated", "Joined",
+    "OneHot", "RandomBinary", "Tiles", "Traces", "bounds_of",
+]  # fmt: skip

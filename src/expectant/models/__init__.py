@@ -3,34 +3,25 @@
 from collections.abc import Callable
 
 from expectant.core.interfaces import Model
-from expectant.models.distribution import Distribution, TrueModel
-from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
-from expectant.models.expectation import ExactExpectation, LinearExpectation
+from expectant.models.distribution import Distribution, Sample, TrueModel
+from expectant.models.expectation import (
+    EpisodicExpectation,
+    ExactEpisodic,
+    ExactExpectation,
+    LinearExpectation,
+)
 from expectant.models.kalman import KalmanExpectation
 from expectant.models.n_step import NStepExpectation
 from expectant.models.network import NetworkExpectation
-from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
 from expectant.step_sizes import StepSize, as_step_size
 
 __all__ = [
-    "NAMED_MODELS",
-    "CachedLookahead",
-    "Distribution",
-    "EpisodicExpectation",
-    "ExactEpisodic",
-    "ExactExpectation",
-    "ExplorationBonus",
-    "KalmanExpectation",
-    "LinearExpectation",
-    "Model",
-    "NStepExpectation",
-    "NetworkExpectation",
-    "Sample",
-    "SparseExpectation",
-    "TrueModel",
-]
+    "NAMED_MODELS", "CachedLookahead", "Distribution", "EpisodicExpectation", "ExactEpisodic",
+    "ExactExpectation", "ExplorationBonus", "KalmanExpectation", "LinearExpectation", "Model",
+    "NStepExpectation", "NetworkExpectation", "Sample", "SparseExpectation", "TrueModel",
+]  # fmt: skip
 
 # Each entry takes the agent's model step.
 NAMED_MODELS: dict[str, Callable[[float | StepSize], Model]] = {

@@ -1,4 +1,8 @@
-"""Zero-terminal expectation models (ZTEM): r(s, a) and s̄(s, a), with terminal states as zero."""
+"""Linear and exact expectation models.
+
+Zero-terminal ones (ZTEM) have r(s, a) and s̄(s, a), with terminal states as zero; general episodic
+ones (GEEM) have r, the probability β of termination, and ŝ given no termination.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from expectant.core.interfaces import BuildContext, Model, constant_weights
 from expectant.core.memory import zeros
 from expectant.core.reductions import add_to_row, dot_row
 from expectant.core.rules import number, or_none
-from expectant.core.updates import add_columns
+from expectant.core.updates import add_columns, move
 from expectant.core.vectors import dense, dot, empty_state
 from expectant.core.verbs import (
     adapt_columns,
@@ -35,7 +39,7 @@ from expectant.core.verbs import (
 )
 from expectant.domains.finite import PHASE, phase_array, require_mdp
 from expectant.features.discrete import feature_table
-from expectant.step_sizes import StepSize, as_step_size, step_size
+from expectant.step_sizes import StepSize, as_shared_step, as_step_size, step_size
 
 
 class LinearPart(NamedTuple):
@@ -260,3 +264,94 @@ class ExactExpectation(Model):
             context.actions,
             phase_array(context),
         )
+
+
+class EpisodicPart(NamedTuple):
+    """``model`` holds r and ŝ, ``endings`` (A, D) the weights of β(s, a), clipped to [0, 1]."""
+
+    model: LinearPart
+    endings: np.ndarray
+
+
+@function
+def survival(model, state, action):
+    """1 − β(s, a)."""
+    ending = dot(state, model.endings[action])
+    if ending < 0.0:
+        return 1.0
+    return 1.0 - ending if ending < 1.0 else 0.0
+
+
+@fit.register(EpisodicPart)
+def _(episodic, transition):
+    """Move β and r always, ŝ only if there is a next state."""
+    model, action = episodic.model, transition.action
+    ended = 1.0 - transition.alive
+    errors = abs(move(episodic.endings[action], transition.state, ended, model.step))
+    if transition.alive > 0.0:
+        return errors + fit(model, transition)
+    row = model.rewards[action]
+    return errors + abs(move(row, transition.state, transition.reward, model.step))
+
+
+@backed_up_value.register(EpisodicPart)
+def _(episodic, state, action, weights, discount):
+    """r + γ (1 − β) wᵀŝ: the bracket of EVI's target."""
+    model = episodic.model
+    future = dot_through(state, model.rows, action, weights)
+    alive = survival(episodic, state, action)
+    return dot(state, model.rewards[action]) + discount * alive * future
+
+
+@backed_up_action_value.register(EpisodicPart)
+def _(episodic, state, action, weights, discount):
+    """The invalid target: r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
+    model = episodic.model
+    predict(model, state, action)
+    alive, future = survival(episodic, state, action), max_dot(weights, model.work[0])
+    return dot(state, model.rewards[action]) + discount * alive * future
+
+
+@add_expected.register(EpisodicPart)
+def _(episodic, state, action, weights, amount):
+    """s̄ = (1 − β) ŝ."""
+    alive = survival(episodic, state, action)
+    add_expected(episodic.model, state, action, weights, amount * alive)
+
+
+@expected_next_state.register(EpisodicPart)
+def _(episodic, state, action, expected):
+    """Write ŝ; return 1 − β."""
+    predict(episodic.model, state, action)
+    for i in range(expected.shape[0]):
+        expected[i] = episodic.model.work[0, i]
+    return survival(episodic, state, action)
+
+
+class EpisodicExpectation(Model):
+    """A linear general episodic expectation model, learned by gradient descent from zero.
+
+    All weights share one step size; of an adaptive one only the initial step is used.
+    """
+
+    predicts_means: ClassVar[bool] = True
+
+    step: float | StepSize = parameter(step_size(), default=0.1)
+
+    def build(self, context: BuildContext) -> EpisodicPart:
+        model = LinearExpectation(as_shared_step(self.step)).build(context)
+        return EpisodicPart(model, np.zeros_like(model.rewards))
+
+
+class ExactEpisodic(Model):
+    """The general episodic expectation model aligned with a known finite MDP."""
+
+    predicts_means: ClassVar[bool] = True
+    learns = False
+
+    def build(self, context: BuildContext) -> ExactPart:
+        table = require_mdp(context, "ExactEpisodic").outcomes
+        zero_terminal = ExactExpectation().build(context)
+        alive = (table.probabilities * (table.successors >= 0)).sum(axis=-1).ravel()
+        expected = zero_terminal.expected / np.where(alive > 0.0, alive, 1.0)[:, None]
+        return zero_terminal._replace(expected=expected, survival=1.0 - (1.0 - alive))

@@ -51,7 +51,7 @@ from expectant.models.sparse_columns import (
     with_traces,
 )
 from expectant.step_sizes import StepSize, as_step_size, step_size
-from expectant.step_sizes.adaptive import AdaptiveListsPart, adapt_rate, bound_rates
+from expectant.step_sizes.adaptive import AdaptivePart, adapt_rate, bound_rates
 
 
 class SparsePart(NamedTuple):
@@ -137,10 +137,10 @@ def _(model, transition):
     return abs(reward_error) + squares
 
 
-@adapt_listed.register(AdaptiveListsPart)
+@adapt_listed.register(AdaptivePart)
 def _(step, columns, action, state, reward_error):
     """As for dense columns: the slope of α_j is x_j (Σ_i e_i h_ij + e_r h_rj), over j's entries."""
-    rewards = step.reward_traces
+    rewards = step.traces
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
         slope = reward_error * rewards[action, j] + dot_traces(columns, action, j)

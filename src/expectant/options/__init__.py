@@ -6,10 +6,5 @@ from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.options.tabular import BestOption, TableOption
 
 __all__ = [
-    "BestOption",
-    "Option",
-    "OptionSet",
-    "RewardRespecting",
-    "ShortestPath",
-    "TableOption",
-]
+    "BestOption", "Option", "OptionSet", "RewardRespecting", "ShortestPath", "TableOption",
+]  # fmt: skip

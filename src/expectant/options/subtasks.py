@@ -210,9 +210,6 @@ class Subtask(Option, abstract=True):
             zeros(actions),
         )
 
-    def build(self, context: BuildContext) -> SubtaskOptionsPart:
-        return self.build_together([self], context)
-
 
 class RewardRespecting(Subtask):
     """An option that attains a feature without sacrificing rewards.

@@ -106,9 +106,6 @@ class TableOption(Option):
                 )
         return TableOptionsPart(np.stack(tables), np.array([option.stop for option in options]))
 
-    def build(self, context: BuildContext) -> TableOptionsPart:
-        return self.build_together([self], context)
-
 
 class BestOption(Option):
     """The optimal option for reaching a state of a finite MDP.
@@ -142,9 +139,6 @@ class BestOption(Option):
     ) -> TableOptionsPart:
         tables = [_solve(option, context.domain) for option in options]
         return TableOption.build_together(tables, context)
-
-    def build(self, context: BuildContext) -> TableOptionsPart:
-        return self.build_together([self], context)
 
 
 @lru_cache  # called in every run

@@ -16,14 +16,6 @@ from expectant.step_sizes.step_size import (
 )
 
 __all__ = [
-    "IDBD",
-    "Autostep",
-    "Decaying",
-    "Fixed",
-    "StepSize",
-    "as_shared_step",
-    "as_step_size",
-    "build_step",
-    "effective_step",
-    "step_size",
-]
+    "IDBD", "Autostep", "Decaying", "Fixed", "StepSize", "as_shared_step", "as_step_size",
+    "build_step", "effective_step", "step_size",
+]  # fmt: skip

@@ -17,6 +17,7 @@ from expectant.core.rules import Rule, at_least, flag
 from expectant.core.verbs import (
     adapt,
     adapt_columns,
+    delegate,
     function,
     index,
     mean_rate,
@@ -47,28 +48,13 @@ class AdaptivePart(NamedTuple):
 
 
 class AdaptiveColumnsPart(NamedTuple):
-    """For a linear model: ``rates`` (A, D), ``traces`` (A, d, D), ``reward_traces`` (A, D)."""
+    """For a linear model: ``rewards`` has the rates and the traces of rewards, (A, D).
 
-    rates: np.ndarray
+    ``traces`` (A, d, D) are those of next states; entries of a sparse model keep them themselves.
+    """
+
+    rewards: AdaptivePart
     traces: np.ndarray
-    reward_traces: np.ndarray
-    peaks: np.ndarray
-    scale: np.ndarray
-    meta_step: float
-    memory: float
-    bounded: bool
-
-
-class AdaptiveListsPart(NamedTuple):
-    """For a sparse model, whose entries keep the traces h_ij themselves."""
-
-    rates: np.ndarray
-    reward_traces: np.ndarray
-    peaks: np.ndarray
-    scale: np.ndarray
-    meta_step: float
-    memory: float
-    bounded: bool
 
 
 @function
@@ -117,26 +103,28 @@ def _(step, row, state, error):
 @adapt_columns.register(AdaptiveColumnsPart)
 def _(step, action, state, surprise, errors):
     """One α_j per column, with slope x_j (Σ_i e_i h_ij + e_r h_rj), e the errors of its outputs."""
-    traces, rewards = step.traces, step.reward_traces
+    traces, shared = step.traces, step.rewards
+    rewards = shared.traces
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
         slope = surprise * rewards[action, j]
         for i in range(errors.shape[0]):
             slope += errors[i] * traces[action, j, i]
-        adapt_rate(step, action, j, x, x * slope)
-    bound_rates(step, action, state)
+        adapt_rate(shared, action, j, x, x * slope)
+    bound_rates(shared, action, state)
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
-        alpha = step.rates[action, j] * step.scale[0]
+        alpha = shared.rates[action, j] * shared.scale[0]
         decay = max(1.0 - alpha * x * x, 0.0)
         rewards[action, j] = rewards[action, j] * decay + alpha * surprise * x
         for i in range(errors.shape[0]):
             traces[action, j, i] = traces[action, j, i] * decay + alpha * errors[i] * x
 
 
+delegate(AdaptiveColumnsPart, "rewards", rate)
+
+
 @rate.register(AdaptivePart)
-@rate.register(AdaptiveColumnsPart)
-@rate.register(AdaptiveListsPart)
 def _(step, row, state, n):
     return step.rates[row, index(state, n)] * step.scale[0]
 
@@ -178,32 +166,24 @@ class _Adaptive(StepSize, abstract=True):
     def scale(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)
 
-    def _arrays(self, context: BuildContext, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates (R, D) and the peaks, which IDBD does not have."""
+    def build(self, context: BuildContext, rows: int) -> AdaptivePart:
         rates = full((rows, context.width), self.initial_step * self.share(context))
-        peak_rows = rows if isinstance(self, Autostep) else 0
-        return rates, zeros((peak_rows, context.width))
-
-    def _numbers(self) -> tuple[np.ndarray, float, float, bool]:
-        return (
+        return AdaptivePart(
+            rates,
+            np.zeros_like(rates),
+            zeros((rows if isinstance(self, Autostep) else 0, context.width)),
             np.ones(1),
             self.meta_step,
             getattr(self, "memory", 1.0),
             getattr(self, "bounded", False),
         )
 
-    def build(self, context: BuildContext, rows: int) -> AdaptivePart:
-        rates, peaks = self._arrays(context, rows)
-        return AdaptivePart(rates, np.zeros_like(rates), peaks, *self._numbers())
-
     def build_columns(self, context: BuildContext) -> AdaptiveColumnsPart:
-        rates, peaks = self._arrays(context, context.actions)
         traces = zeros((context.actions, context.shape.size, context.width))
-        return AdaptiveColumnsPart(rates, traces, np.zeros_like(rates), peaks, *self._numbers())
+        return AdaptiveColumnsPart(self.build(context, context.actions), traces)
 
-    def build_sparse(self, context: BuildContext) -> AdaptiveListsPart:
-        rates, peaks = self._arrays(context, context.actions)
-        return AdaptiveListsPart(rates, np.zeros_like(rates), peaks, *self._numbers())
+    def build_sparse(self, context: BuildContext) -> AdaptivePart:
+        return self.build(context, context.actions)
 
 
 class IDBD(_Adaptive):
