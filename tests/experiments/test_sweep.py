@@ -109,8 +109,7 @@ def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkey
     sweep(tmp_path)
     before = results(tmp_path)
     now = {**versions(), "numpy": "9.0"}
-    for module in ("experiments.sweep", "experiments.store"):
-        monkeypatch.setattr(f"expectant.{module}.versions", lambda: now)
+    monkeypatch.setattr("expectant.experiments.store.versions", lambda: now)
     monkeypatch.setattr("expectant.experiments.trials.package_code", lambda: "another")
     more = config_text(STEPS).replace("runs = 22", "runs = 32")
     added = sweep(tmp_path, text=more, accept_versions=True)
@@ -124,8 +123,7 @@ def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkey
     capsys.readouterr()
     refused = sweep(tmp_path, text=more)
     assert (refused.found, refused.computed) == (0, 12)
-    said = capsys.readouterr().err
-    assert f"computed with numpy {np.__version__}" in said and "--accept-versions" in said
+    assert "--accept-versions" in capsys.readouterr().err
 
 
 def test_steps_and_divergence(tmp_path):

@@ -139,7 +139,11 @@ class Candidate:
     returns: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
-        self.study = start_study(self.seed)
+        """Create the Optuna study, which begins with the defaults."""
+        from optuna.pruners import MedianPruner
+
+        self.study = create_study(self.seed, pruner=MedianPruner(n_startup_trials=3))
+        self.study.enqueue_trial({"step_factor": 1.0, "model_factor": 1.0, "discount": 0.99})
 
     def restart(self) -> Candidate:
         """Return the candidate without its trials."""
@@ -282,15 +286,6 @@ def default_agents(many_features: bool) -> list[Agent]:
     first, *others = [cls().replace(model=model) for cls in (Lookahead, CachedValues, CachedPolicy)]
     sampled = Lookahead().replace(model="distribution", planning_update="levi")
     return [QLearning(), first, Sarsa(), sampled, *others]
-
-
-def start_study(seed: int) -> Any:
-    """Create the Optuna study of one agent, which begins with the defaults."""
-    from optuna.pruners import MedianPruner
-
-    study = create_study(seed, pruner=MedianPruner(n_startup_trials=3))
-    study.enqueue_trial({"step_factor": 1.0, "model_factor": 1.0, "discount": 0.99})
-    return study
 
 
 def play_until(domain: Domain, deadline: Deadline, seed: int) -> RandomPlay:

@@ -29,7 +29,7 @@ from expectant.experiments.engines import Kernels, make_engine
 from expectant.experiments.grid import Axis, PanelConfig, combine_rows, dotted
 from expectant.experiments.grid import Path as SettingPath
 from expectant.experiments.runner import Work, write_trials
-from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder, versions
+from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
 from expectant.experiments.trials import WHOLE, Shard, Trial
 
@@ -138,7 +138,7 @@ class Sweep:
         experiment = self.experiment()
         length = f"{self.steps:,} steps" if self.steps else f"{self.episodes:,} episodes"
         return (
-            f"Sweep({self.name}: {len(experiment.names()):,} trials of {', '.join(self.agents)}, "
+            f"Sweep({self.name}: {len(experiment.trials()):,} trials of {', '.join(self.agents)}, "
             f"{experiment.runs:,} runs of {length} each)"
         )
 
@@ -207,14 +207,9 @@ def _report_other_versions(work: Work) -> None:
     """Say that there are runs which were computed with other versions of libraries."""
     others = set(work.store.match_versions(work.names)) - {*work.names, ""}
     if others:
-        first = min(others)
-        batch = work.store.load(first, work.store.index()[first][0])
-        then, now = (batch.metadata["versions"] if batch else {}), versions()
-        changed = [f"{name} {old}" for name, old in then.items() if now.get(name, old) != old]
         say(
-            f"runs of {len(others)} trials in {work.folder} were computed with "
-            f"{', '.join(changed) or 'other code of a package'}; they are not used without "
-            "--accept-versions"
+            f"runs of {len(others)} trials in {work.folder} were computed with other versions of "
+            "packages; they are not used without --accept-versions"
         )
 
 
