@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
-from expectant.experiments.config_file import Experiment, build_component, read_config
+from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import value_text
 from expectant.experiments.metrics import Metric
@@ -110,11 +109,9 @@ class SweepFolder:
 
     def panel(self, row: int, curves: np.ndarray) -> Panel:
         """Return the curves (runs, bins) of a row's trial as a panel without exact solutions."""
-        varied = [name for name in self.columns if name.startswith("domain.")]
-        names = ("base_panel", "base_agent", "agent.discount", *varied)
-        key = tuple(value_text(self.columns[name][row]) for name in names if name in self.columns)
+        trial = self.trial(row, self.experiment.runs)
+        key = trial.panel, trial.base_agent, trial.agent.discount
         if key not in self._axes:
-            trial = self.trial(row, self.experiment.runs)
             switches = not trial.steps and trial.record is None
             self._axes[key] = {
                 "bin": trial.width,
@@ -125,24 +122,14 @@ class SweepFolder:
         axes = self._axes[key]
         return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)
 
+    @cached_property
+    def trials(self) -> dict[str, Trial]:
+        """The trials of the config by id."""
+        return {trial.id: trial for trial in self.experiment.trials()}
+
     def trial(self, row: int, runs: int) -> Trial:
-        """Build the trial of a row, with ``runs`` runs, from the facts of its first batch."""
-        columns = self.columns
-        name = columns["hash"][row]
-        spans = self.index.get(name)
-        batch = self.store.load(name, spans[0]) if spans else None
-        if batch is None:
-            raise self.store.incomplete()
-        return Trial(
-            experiment=self.experiment.name,
-            interpretation="",
-            agent_key=columns["agent"][row],
-            domain=build_component(Domain, "domain", batch.metadata["domain"]),
-            features=build_component(Features, "features", batch.metadata["features"]),
-            agent=build_component(Agent, "agents", batch.metadata["agent"]),
-            **{name: columns[name][row] for name in ("panel", "label", "base_panel", "base_agent")},
-            **{**self.experiment.common(), "runs": runs},
-        )
+        """Return the trial of a row, with ``runs`` runs."""
+        return replace(self.trials[self.columns["trial"][row]], runs=runs)
 
     def curves(self, row: int) -> np.ndarray:
         """Read the curves (runs, bins) of a row's trial."""
