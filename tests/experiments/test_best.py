@@ -25,18 +25,6 @@ from expectant.experiments.sweep_report import report_sweep
 run = CliRunner()
 
 
-def test_groups_are_agents_in_domains(folder):
-    assert [(group.agent, group.problem) for group in folder.groups] == [
-        ("plain", "domain.slip=0"), ("plain", "domain.slip=0.1"),
-        ("ahead", "domain.slip=0"), ("ahead", "domain.slip=0.1"),
-    ]  # fmt: skip
-    plain, _, ahead, _ = folder.groups
-    assert list(plain.settings) == ["agent.action_step"]
-    assert list(ahead.settings) == ["agent.value_step", "agent.model_step"]
-    rows = np.concatenate([group.rows for group in folder.groups])
-    assert sorted(rows) == list(range(60)) and len(ahead.rows) == 25
-
-
 def test_metrics_are_means_of_some_bins(folder):
     curves = folder.curves(7)
     assert curves.shape == (8, 20)

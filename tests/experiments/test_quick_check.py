@@ -26,7 +26,6 @@ from expectant.experiments.quick_check import (
     OutOfTime,
     QuickCheck,
     confirm,
-    fit_length,
     propose_features,
     search,
 )
@@ -113,16 +112,6 @@ def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over():
     confirm(bench, pair, LATER)
     assert asked == [(0.2, 0), (0.3, 0), (0.2, 2), (0.3, 2), (0.2, 4), (0.3, 4)]
     assert [each.returns.shape for each in pair] == [(6, 4)] * 2
-
-
-@pytest.mark.parametrize(
-    ("seconds", "episodes"), [(600.0, 100), (96.0, 80), (30.0, 30), (9.0, 30), (6.0, 10), (1.0, 4)]
-)
-def test_fresh_runs_are_as_long_as_five_of_them_permit(seconds, episodes):
-    """Three batches of two runs; an episode of a batch takes both agents 0.2 s."""
-    bench = dataclasses.replace(scripted(distance)[0], episodes=100)
-    pair = [Candidate(ex.QLearning(), 0, seconds=10.0, episodes=100)] * 2
-    assert fit_length(bench, pair, Deadline(time.monotonic() + seconds + 0.1)) == episodes
 
 
 def test_an_environment_that_fails_ends_the_runs_of_that_agent():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 LEVEL = 0.05  # significance level of all verdicts together
-# heads, rows, the columns aligned to the left, and notes below
-Section = tuple[Sequence[str], list[list[str]], tuple[int, ...], list[str]]
 
 
 class Difference(NamedTuple):
@@ -84,18 +82,6 @@ class Comparison:
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.results)}: {extent_of(self._first)})"
 
-    def __str__(self) -> str:
-        parts = [f"{self._first.domain.display_name}, {extent_of(self._first)} each"]
-        for heads, rows, left, notes in self._sections():
-            parts.append("\n".join([tables.text_table(heads, rows, left=left), *notes]))
-        return "\n\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        return "".join(
-            tables.html_table(heads, rows) + "".join(map(tables.html_paragraph, notes))
-            for heads, rows, _, notes in self._sections()
-        )
-
     @property
     def _first(self) -> Result:
         return next(iter(self.results.values()))
@@ -104,8 +90,7 @@ class Comparison:
     def _estimates(self) -> dict[str, tuple[float, float, float]]:
         return {name: estimate_of(result) for name, result in self.results.items()}
 
-    def _sections(self) -> Iterator[Section]:
-        """Yield a table of the agents, and one of their differences, each with notes."""
+    def __str__(self) -> str:
         ends = [end for estimate in self._estimates.values() for end in estimate]
         decimals = tables.decimals_for([*ends, self.optimum.value])
         rows = [
@@ -120,15 +105,18 @@ class Comparison:
         best = tables.number_text(self.optimum.value, decimals)
         note = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}: {best}"
         heads = ("agent", f"mean {measure_of(self._first)}", "95 % interval", "diverged")
-        yield heads, rows, (0, 2), [note] if self.optimum.is_known else []
+        title = f"{self._first.domain.display_name}, {extent_of(self._first)} each"
+        lines = [title, "", tables.text_table(heads, rows, left=(0, 2))]
+        lines += [note] if self.optimum.is_known else []
         if self.differences:
-            count, notes = len(self.differences), []
-            if count > 1:
-                notes.append(f"p-values are corrected for {count} comparisons (Holm)")
-            if any(result.diverged.any() for result in self.results.values()):
-                notes.append("a diverged run counts as worse than any that has not diverged")
+            heads = ("difference", "mean", "95 % interval", "verdict")
             rows = [_difference_row(difference, decimals) for difference in self.differences]
-            yield ("difference", "mean", "95 % interval", "verdict"), rows, (0, 2, 3), notes
+            lines += ["", tables.text_table(heads, rows, left=(0, 2, 3))]
+        if len(self.differences) > 1:
+            lines.append(f"p-values are corrected for {len(self.differences)} comparisons (Holm)")
+        if self.differences and any(result.diverged.any() for result in self.results.values()):
+            lines.append("a diverged run counts as worse than any that has not diverged")
+        return "\n".join(lines)
 
 
 def _difference_row(difference: Difference, decimals: int) -> list[str]:
