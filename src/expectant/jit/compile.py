@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from expectant.core import dispatch
@@ -103,13 +102,12 @@ def _make_kernel(entry: Callable[..., Any], name: str, hash_code: Callable[[], C
     import numba
 
     from expectant.jit.cache import keep_on_disk
-    from expectant.jit.numba_internals import kernel_options, recompiled_helpers, refresh_overloads
+    from expectant.jit.numba_internals import kernel_options, recompile_helpers, refresh_overloads
     from expectant.jit.overloads import with_unowned
 
     kernel: Any = None
 
-    @contextmanager
-    def use_present_code() -> Iterator[None]:
+    def use_present_code() -> None:
         present = hash_code()
         if present.name != name and kernel is not None:  # changed since the kernel was asked for
             _kernels.pop(name, None)
@@ -117,8 +115,7 @@ def _make_kernel(entry: Callable[..., Any], name: str, hash_code: Callable[[], C
         register_overloads()
         refresh_overloads()
         _forget_changed(present.texts, _settings())
-        with recompiled_helpers(text.thing for text in present.texts):
-            yield
+        recompile_helpers(text.thing for text in present.texts)
 
     kernel = numba.njit(**kernel_options(use_present_code))(with_unowned(entry))
     keep_on_disk(kernel, name)

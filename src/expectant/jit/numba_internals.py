@@ -12,9 +12,8 @@ import gc
 import importlib
 import pickle
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -22,6 +21,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 GENERATOR = numba.typeof(np.random.default_rng(0))  # the type of NumPy's generators
@@ -39,9 +39,7 @@ _PRIVATE: dict[str, dict[str, tuple[str, ...]]] = {  # module: names: attributes
         "Compiler": ("compile_extra",), "CompileResult": ("_reduce", "_rebuild"),
     },
     "numba.core.config": {"reload_config": ()},
-    "numba.core.dispatcher": {
-        "Dispatcher": ("typeof_pyval", "add_overload", "get_call_template"),
-    },
+    "numba.core.dispatcher": {"Dispatcher": ("typeof_pyval",)},
     "numba.core.registry": {"cpu_target": ("typing_context", "target_context")},
     "numba.core.serialize": {"dumps": ()},
     "numba.core.types": {"npy_bitgen": ()},
@@ -152,18 +150,19 @@ def inlined_options(has_counts: bool) -> dict[str, Any]:
     return {**options, "_nrt": False, "pipeline_class": _InlinedCompiler}
 
 
-def kernel_options(around: Callable[[], Any]) -> dict[str, Any]:
-    """Options for kernels; ``around`` is a context that is entered whenever one is compiled."""
+def kernel_options(prepare: Callable[[], None]) -> dict[str, Any]:
+    """Options for kernels; ``prepare`` is called before one is compiled."""
     options = {"nogil": True, "error_model": "numpy"}
     if PUBLIC_ONLY:
-        with around():
-            return options
+        prepare()
+        return options
 
     class Compiler(_Compiler):
         library_class = _KernelLibrary
 
         def compile_extra(self, function: Any) -> Any:
-            with around(), _without_garbage_collection():
+            prepare()
+            with _without_garbage_collection():
                 return super().compile_extra(function)
 
     return {**options, "pipeline_class": Compiler}
@@ -319,46 +318,12 @@ def _templates(function: Any) -> tuple[Any, ...]:
     return tuple(getattr(resolved, "templates", ()))
 
 
-@contextmanager
-def recompiled_helpers(things: Iterable[Any]) -> Iterator[None]:
+def recompile_helpers(things: Iterable[Any]) -> None:
     """Compile the ``numba.njit`` helpers among some things anew, from what is in them now.
 
     Numba keeps the first version of a helper, in memory and on disk, and does not notice that a
-    constant in it has changed. Afterwards helpers have what they had compiled before.
+    constant in it has changed.
     """
-    with ExitStack() as stack:
-        for thing in things:
-            if PUBLIC_ONLY and hasattr(thing, "recompile"):
-                thing.recompile()
-            elif not PUBLIC_ONLY and isinstance(thing, _names["Dispatcher"]):
-                stack.enter_context(_recompiled(thing))
-        yield
-
-
-@contextmanager
-def _recompiled(helper: Any) -> Iterator[None]:
-    compiler = helper._compiler
-    before = helper.overloads, helper._cache, compiler._failed_cache
-    fixed = [] if helper._can_compile else [known.signature for known in before[0].values()]
-    get_call_template = helper.get_call_template
-
-    def add_overload(result: Any) -> None:  # not to the table that Python calls
-        helper.overloads[tuple(result.signature.args)] = result
-
-    def compile_fixed_signatures(args: Any, kws: Any) -> Any:
-        helper._can_compile = True
-        try:
-            for signature in fixed:
-                helper.compile(signature)
-        finally:
-            helper._can_compile = not fixed
-        return get_call_template(args, kws)
-
-    helper.overloads, helper._cache = OrderedDict(), _names["NullCache"]()
-    compiler._failed_cache = {}
-    helper.add_overload, helper.get_call_template = add_overload, compile_fixed_signatures
-    try:
-        yield
-    finally:
-        del helper.add_overload, helper.get_call_template
-        helper.overloads, helper._cache, compiler._failed_cache = before
+    for thing in things:
+        if isinstance(thing, Dispatcher):
+            thing.recompile()
