@@ -145,18 +145,7 @@ class Domain(Buildable, abstract=True):
 
     Define ``actions``, ``build``, and either ``states`` (observations are state indices) or
     ``bounds`` (observations are vectors). The part implements ``reset``, ``step`` and
-    ``observation``::
-
-        class Walk(ex.Domain):
-            cells: int = ex.parameter(ex.rules.whole(2), default=9, meaning="states in a row")
-            actions = 2
-
-            @property
-            def states(self):
-                return self.cells
-
-            def build(self, rng):
-                return WalkPart(np.zeros(1, np.int64), self.cells)
+    ``observation``; docs/own-parts.md has an example.
     """
 
     memory_advice: ClassVar[str] = "fewer states"
@@ -315,9 +304,7 @@ class Model(AgentComponent, abstract=True):
     rolls_out: ClassVar[str] = ""  # what sample_next writes: "states", "means", or "" if it cannot
     linear: ClassVar[bool] = False  # linear in the features: can plan from single features
     several_steps: ClassVar[bool] = False  # learns from consecutive real steps only, not by replay
-    weighs_data: ClassVar[bool] = (
-        False  # fits all data at once: replayed transitions are not fitted
-    )
+    weighs_data: ClassVar[bool] = False  # fits all data at once, so none are replayed
 
     @property
     def learns(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from expectant.checks.errors import contract_error, index_error
+from expectant.checks.contracts import contract_error, index_error
 from expectant.core.errors import EnvError
 from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams

@@ -354,7 +354,7 @@ class _Writer:
         elif kind is dict:
             text = self._write_items(value.items())
         elif kind in (set, frozenset):
-            text = self._write_items(sorted(value, key=_Writer(self.known)._order))
+            text = self._write_items(sorted(value, key=self._order))
         elif kind is types.CodeType:
             text = self.write_code(value)
         elif isinstance(value, np.ndarray | np.generic):
@@ -371,6 +371,9 @@ class _Writer:
 
     def _write_items(self, values: Any) -> str:
         return f"[{', '.join(map(self.write, values))}]"
+
+    def _order(self, member: Any) -> str:
+        return f"{name_of(member)} {_Writer(self.known).write(member)}"
 
     def _write_array(self, value: np.ndarray) -> str:
         if value.dtype.hasobject:
@@ -394,15 +397,6 @@ class _Writer:
         except Exception:  # whatever its parts raise
             reduced = None
         return self._write_items([type(value), reduced, getattr(value, "__wrapped__", None)])
-
-    def _order(self, value: Any) -> str:
-        """Return a key to sort the members of a set by, which tells functions apart."""
-        self.refers.clear()
-        text = self.write(value)
-        for thing in tuple(self.refers):
-            code = getattr(thing, "__code__", None), getattr(thing, "__defaults__", None)
-            text += f" {name_of(thing)} {self.write(code)}"
-        return text
 
 
 def _has_docstring(code: types.CodeType) -> bool:
