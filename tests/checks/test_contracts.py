@@ -164,7 +164,7 @@ def test_a_wrong_feature_of_the_loop_is_refused(feature):
 def test_a_changed_input_is_refused(verb):
     arguments, given, result = CHANGED[verb]
     call(verb, arguments(given), result)
-    changed = given.active if isinstance(given, tuple) else given
+    changed = getattr(given, "active", given)
     try:
         with pytest.raises(PartError, match=f"{verb.__name__} of Part must not change what it is"):
             call(verb, arguments(given), result, changed)

@@ -182,12 +182,12 @@ def _install(plain, emit) -> None:
     plain_signature = inspect.signature(plain)
     returned = types.float64 if plain_signature.return_annotation == "float" else types.void
 
-    @type_callable(emit)
-    def _type(typing_context):
+    def find_signature(*kinds):
         is_exact = types.Array | types.Float
-        return lambda *kinds: returned(
-            *(kind if isinstance(kind, is_exact) else types.int64 for kind in kinds)
-        )
+        return returned(*(k if isinstance(k, is_exact) else types.int64 for k in kinds))
+
+    find_signature.pysig = plain_signature  # type: ignore[attr-defined]
+    type_callable(emit)(lambda typing_context: find_signature)
 
     @lower_builtin(emit, types.VarArg(types.Any))
     def _lower(context, builder, signature, arguments):
