@@ -46,6 +46,7 @@ STORED = [
     ((1, 0.5, 1.0), (2, 0.5, 1.0)), ((1, 0.5, 1.0), (1.0, 0.5, 1.0)), ((1, 0.5, 1.0), (0.5, 1.0)),
     ((1, 0.5, 0.0), (1, NAN, 0.0)), ((1, 0.5, 1.0), None),
 ]  # fmt: skip
+SLOTS = [(0, None), (7, 7.0), (-1, -2), (0, True)]
 STOPS = [(1.0, 1.5), (0.0, -0.1), (0.5, None), (0.5, NAN)]
 FEATURES = [(state(3), state(4)), (state(0), state(-1)), (state(3, 0.5), state(3, NAN))]
 POLICIES = [
@@ -69,7 +70,8 @@ RESULTS: dict[Any, Any] = {  # verb: arguments, (a right result, a wrong one)
     verbs.backed_up_action_value: ((STATE, 0, TWO, 0.9), NUMBERS),
     verbs.draw_outcome: ((STATE, 0, state(), RNG), STEPS),
     verbs.sample_next: ((STATE, 0, state()), [(1.0, None), (0.0, "0"), (1.0, True)]),
-    verbs.draw: ((state(), RNG), [(0, None), (7, 7.0), (-1, -2), (0, True)]),
+    verbs.draw: ((state(), RNG), SLOTS),
+    verbs.draw_for: ((Part(), state(), RNG), SLOTS),
     verbs.stored_transition: ((0,), STORED),
     verbs.free_capacity: ((), WHOLE),
     verbs.act: ((STATE, RNG), [(1, 2), (0, -1), (1, 1.0), (1, None), (1, True)]),
@@ -87,6 +89,7 @@ WRITTEN: dict[Any, Any] = {  # verb: arguments around what it writes, its result
     verbs.draw_outcome: ((STATE, 0, ..., RNG), (0.5, 1.0), FEATURES),
     verbs.sample_next: ((STATE, 0, ...), 1.0, FEATURES[:2]),
     verbs.draw: ((..., RNG), 0, FEATURES),
+    verbs.draw_for: ((Part(), ..., RNG), 0, FEATURES),
     verbs.load_successor: ((0, ...), None, FEATURES),
     verbs.policy: ((STATE, ...), None, POLICIES),
     verbs.behaviour_policy: ((STATE, ...), None, POLICIES),
