@@ -292,19 +292,14 @@ class CostRule:
     def find(self, count: Callable[[Any, int, int, int], float] = count_reads) -> list[Finding]:
         """Compare the counts of the first agent with those of the others."""
         actions, features = ((min(sizes), max(sizes)) for sizes in (self.actions, self.features))
-        counts = [
-            (
-                self.names.get(key, key),
-                np.array(
-                    [[count(agent, a, f, self.active) for f in features] for a in actions], float
-                ),
-            )
-            for key, agent in self.agents.items()
-        ]
+        counts = []
+        for name, agent in self.agents.items():
+            reads = [[count(agent, a, f, self.active) for f in features] for a in actions]
+            counts.append((self.names.get(name, name), np.array(reads, float)))
         (name, first), *others = counts
         ratios = [(f"growth with the actions of {name}", first[1] / first[0])]
-        for label, reads in others:
-            times, subject = first / reads, f"of {name}, times that of {label},"
+        for label, other in others:
+            times, subject = first / other, f"of {name}, times that of {label},"
             ratios.append((f"growth with the features {subject}", times[:, 1] / times[:, 0]))
             ratios.append((f"work at the largest point {subject}", times[1, 1]))
         least = Statement(AT_LEAST, self.much_more)

@@ -354,17 +354,11 @@ def greedy_return(
     return returns_within(domain, greedy_policy(table), now, agent.discount, horizon)
 
 
-@lru_cache
-def car_levels(domain: Domain) -> list[dict[str, float]]:
-    """Return the levels of the mountain car before and after its change, else empty ones."""
-    return reference_levels(domain, phases=2)
-
-
 @register_probe(
     "episode_return",
     "return of greedy episodes",
     topics=(RETURNS,),
-    levels=lambda domain, agent, phase, episodes: car_levels(domain)[min(phase, 1)],
+    levels=lambda domain, agent, phase, episodes: reference_levels(domain, 2)[min(phase, 1)],
 )
 def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int = 20) -> np.ndarray:
     """Mean discounted return of greedy episodes without learning, with the same starts."""
