@@ -9,6 +9,7 @@ Everything of a kind is listed in ``ex.agents``, ``ex.domains``, ``ex.features``
 ``ex.extend``.
 """
 
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -93,7 +94,9 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_LATER[name]), name)
     if name == "diagnostics":
         return import_module("expectant.diagnostics")
-    raise AttributeError(f"module 'expectant' has no attribute {name!r}")
+    raise AttributeError(
+        f"module 'expectant' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+    )
 
 
 def __dir__() -> list[str]:

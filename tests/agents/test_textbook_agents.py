@@ -107,6 +107,10 @@ def test_without_traces_lambda_is_one_step_sarsa():
     np.testing.assert_allclose(plain.agent.weights, dutch.agent.weights, rtol=1e-12)
 
 
+def test_steps_adapt_without_traces():
+    assert ex.Sarsa(ex.step_sizes.IDBD(0.1), 0.0).trace == 0.0
+
+
 def test_expected_sarsa_by_hand():
     b = build(ex.ExpectedSarsa(per_feature(0.5), discount=0.5, epsilon=0.2))
     b.agent.weights[:, 1] = [4.0, 8.0]

@@ -104,6 +104,11 @@ def test_a_state_in_the_place_of_another_was_never_tried():
     assert sweeping.links.tries.tolist() == [[2, 1], [0, 1]]
     remember(sweeping, b.transition(2, 1, 1.0, None))  # no room: state 0 goes
     assert sweeping.links.tries.tolist() == [[0, 1], [0, 1]]
+    on_action_priority(sweeping, np.zeros((2, b.setting.width)), b.state(2), 1, 1.0, 3.0, 1.0)
+    assert sweeping.errors.any()
+    remember(sweeping, b.transition(3, 0, 1.0, None))  # and state 1, then state 2
+    remember(sweeping, b.transition(0, 0, 1.0, None))
+    assert not sweeping.errors.any()
 
 
 @pytest.mark.parametrize("step", [0.3, 1.0])

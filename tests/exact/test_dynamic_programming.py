@@ -113,6 +113,8 @@ def test_state_weights_are_frequencies_of_backups(update):
     for weights, mean in ((None, 6.0), (np.array([3.0, 1.0]), 5.0)):
         fixed = exact.fixed_point(domain, update, features=aliased, state_weights=weights)
         assert fixed.weights.ravel() == pytest.approx([mean])
+    fixed = exact.fixed_point(domain, update, features=aliased, state_weights=np.array([0.0, 1.0]))
+    assert fixed.weights.ravel() == pytest.approx([8.0])
 
 
 def test_solutions_of_each_phase():
@@ -178,6 +180,13 @@ def test_the_optimal_policy_may_never_end():
         start=np.array([1.0, 0.0]),
     )
     assert exact.optimal_values(mdp).tolist() == [0.0, 2.0]
+
+
+def test_an_end_of_probability_zero_is_no_end():
+    chances, successors = [[[1.0, 0.0], [1.0, 0.0]]], [[[0, -1], [-1, -1]]]
+    mdp = ex.FiniteMDP(np.array(chances), np.zeros((1, 2, 2)), np.array(successors))
+    with pytest.raises(ValueError, match="never ends"):
+        exact.policy_values(mdp, [0])
 
 
 def test_endless_mdps_with_a_discount():

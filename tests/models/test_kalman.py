@@ -109,6 +109,24 @@ def test_predicted_ends_move_towards_their_mean_where_data_are_few():
     assert backed_up_value(model, known, 1, weights, 1.0) == pytest.approx(0.8, abs=0.06)
 
 
+def test_the_prior_on_continuation_by_hand():
+    """State 4 goes on and state 3 ends, twice each: the mean continuation is 1/2."""
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.models.KalmanExpectation(0.0, 9.0, continuation_prior=True).build(built.setting)
+    for state, successor in [(4, 5), (3, None)] * 2:
+        fit(model, built.transition(state, 1, 0.0, successor))
+    # second visits: h = 9/10, a tenth of the prior variance; means before them: 1/2 and 2/3
+    first = (1.0 - 1 / 2) ** 2 - 1 / 4 * 0.9
+    second = (0.0 - 2 / 3) ** 2 - 2 / 9 * 0.9
+    ratio, variance = (first + second) / 2 / (1 / 4), 9 / 19
+    moved = (1 / 2 - 18 / 19) * variance / (variance + ratio)
+    weights = np.zeros(16)
+    weights[3:6] = 4.0, 2.0, 1.0  # s* is half state 3, half state 4
+    assert backed_up_value(model, built.state(4), 1, weights, 1.0) == pytest.approx(
+        18 / 19 + moved * 3.0
+    )
+
+
 class Filter(NamedTuple):
     state: Weighted
     covariance: np.ndarray

@@ -19,10 +19,13 @@ from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
     fit,
+    next_predecessor,
+    predecessor,
     sample_next,
 )
 from expectant.models.sparse import count_evicted
 from expectant.models.sparse_columns import CHUNK, COUNT
+from expectant.models.wrappers import with_predecessors
 
 CORRIDOR = ex.Corridor(slip=0.25)
 ALPHA = per_feature(0.1)
@@ -91,6 +94,36 @@ def test_the_smallest_entry_makes_room_for_the_largest_error():
     fit(model, built.transition(1, 0, 0.0, 2))
     assert entries(model, 0, 1) == {4: 0.25, 2: 0.625} and count_evicted(model) == 1
     assert model.columns.headers[0, 1, COUNT] == 2
+
+
+def test_full_columns_of_several_chunks_and_the_links_to_them():
+    """Against a dictionary: entries decay, the smallest leaves; every entry is linked to once."""
+    built, step, capacity = Built(ex.Corridor(cells=40), ex.OneHot()), 0.3, CHUNK + 3
+    config = ex.models.SparseExpectation(per_feature(step), capacity=capacity)
+    model = with_predecessors(config.build(built.setting))
+    columns: dict[int, dict[int, float]] = {1: {}, 2: {}}
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        here, there = int(rng.integers(1, 3)), int(rng.integers(40))
+        fit(model, built.transition(here, 0, 0.0, there))
+        column = columns[here]
+        for feature in column:
+            column[feature] += step * ((feature == there) - column[feature])
+        if there not in column:
+            if len(column) == capacity:
+                del column[min(column, key=lambda feature: abs(column[feature]))]
+            column[there] = step
+    assert {j: entries(model, 0, j) for j in columns} == {
+        j: pytest.approx(column) for j, column in columns.items()
+    }
+    for feature in range(40):
+        link, linked = -1, []
+        while (link := next_predecessor(model, feature, link)) >= 0:
+            linked.append(predecessor(model, feature, link))
+        assert len(linked) == len(dict(linked))
+        assert dict(linked) == pytest.approx(
+            {j: columns[j][feature] for j in (1, 2) if feature in columns[j]}
+        )
 
 
 @pytest.mark.parametrize("features", FEATURES, ids=repr)

@@ -155,7 +155,7 @@ def synthetic_report() -> Report:
     drawn = [_section(*figure, verdicts) for figure in figures]
     sections: list[Section] = [
         Header(title, notes=["Two interpretations."], warning="quick run: 5 runs instead of 30"),
-        Summary(verdicts, drawn, is_of_a_paper=True),
+        Summary(verdicts, drawn, total=4),
         *drawn[:2],
         Folded("Ablations", "on demand", drawn[2:]),
         Claims([v for v in verdicts if v["figure"] not in panels], "Discussion"),

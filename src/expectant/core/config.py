@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from expectant.core.errors import is_builtin
-from expectant.core.parameter_docs import MEANINGS, SYNONYMS
+from expectant.core.parameter_docs import MEANINGS, MOVED, SYNONYMS
 from expectant.core.rules import Rule
 
 __all__ = ["Config", "parameter"]
@@ -66,8 +66,11 @@ def list_parameters(cls: type) -> list[dict[str, Any]]:
 
 
 def unknown_parameter(owner: str, name: str, value: object, known: list[str]) -> ValueError:
-    """Return the error for a parameter that does not exist, with what may be meant."""
+    """Return the error for a parameter that does not exist: what is meant, or where it is now."""
     text = f"{owner}: unknown parameter {name}={value!r}"
+    needed, replacement = MOVED.get(name, ("", ""))
+    if needed in known:
+        return ValueError(f"{text}; use {replacement.format(name=name, value=value)}")
     return ValueError(text + suggest_parameter(name, known))
 
 

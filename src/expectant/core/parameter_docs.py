@@ -106,8 +106,6 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "alpha": STEPS,
     "batch_size": ("planning_steps",),
     "beta": ("policy_step", "model_step"),
-    "bonus": ("model",),
-    "bounded_step": STEPS,
     "buffer_size": ("replay_capacity", "capacity", "backups"),
     "eps": ("epsilon",),
     "exploration": ("epsilon",),
@@ -127,9 +125,26 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "optimistic": ("initial_value",),
     "planning": ("planning_steps",),
     "q_init": ("initial_value",),
-    "replay_capacity": ("backups",),
-    "rollout": ("backups",),
     "step_size": STEPS,
-    "step_unit": STEPS,
     "total_timesteps": ("steps",),
 }
+
+MOVED = {  # former parameters: one that a component must have for the hint, and where it is now
+    "bonus": ("model", "model=ex.models.ExplorationBonus(model, {value!r})"),
+    "bounded_step": ("epsilon", "ex.step_sizes.Fixed(step, bounded={value!r})"),
+    "correction_step": ("planning_update", "planning_update=ex.agents.Gradient({value!r})"),
+    "direct": ("planning_steps", "ex.agents.PlanningOnly(agent)"),
+    "lessons": ("planning_steps", "ex.agents.FreezeAfter(agent, {value!r})"),
+    "maintained": ("model", 'model="cached_lookahead"'),
+    "replay_capacity": ("backups", "backups=ex.backups.Replay({value!r})"),
+    "replayed_fits": ("backups", "backups=ex.backups.Replay(model_fits={value!r})"),
+    "rollout": ("backups", "backups=ex.backups.Rollout({value!r})"),
+    "step_unit": ("epsilon", "ex.step_sizes.Fixed(step, per={value!r})"),
+    **dict.fromkeys(
+        (
+            "cache_first", "cached_actions", "doubled_gradients", "entropy", "old_target",
+            "printed_delta", "relabelled_rewards", "stored_action", "stored_termination", "ties",
+        ),
+        ("interpretation", ".paper(..., interpretation=ex.Interpretation({name}={value!r}))"),
+    ),
+}  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -54,7 +56,12 @@ class Rule(Generic[Plain_co]):
             shown = f"one of about {value.bit_length() * 3 // 10:,} digits"
         else:
             shown = repr(value)
-        return f"must be {self.text}{limit}, got {shown}"
+        return f"must be {self.text}{limit}, got {shown}{self._near_miss(value)}"
+
+    def _near_miss(self, value: object) -> str:
+        names = re.findall(r"'(\w+)'", self.text) if isinstance(value, str) else []
+        near = difflib.get_close_matches(str(value), names, n=1)
+        return f", did you mean {near[0]!r}?" if near else ""
 
 
 def is_number(value: object) -> bool:

@@ -95,12 +95,13 @@ def write_study_page(
     others = [entry for entry in entries if entry["figure"] not in config.figures]
     hint = f"experiments on {sum(bool(section.claims) for section in ablations)} explanations"
     means = ([], []) if study.claims else curve_rows(panels)
+    paper_claims = sum(not claim.ours for claim in study.claims) if study.source else 0
     sections = [
         report.Header(
             study.title, "", study.notes, study.source, study.link, _header_facts(config, folder),
             config.warning,
         ),
-        report.Summary(entries, main, bool(study.source)),
+        report.Summary(entries, main, paper_claims),
         *_adaptation_tables(panels, trials),
         *main,
         report.Table(f"Mean {panels[0].quantity}", *means),

@@ -36,7 +36,8 @@ def require_states(domain: Domain, owner: str) -> int:
     """Return the number of states of a domain; raise ValueError if its states are vectors."""
     if domain.states is None:
         raise ValueError(
-            f"{owner}: needs a domain with numbered states, {type(domain).__name__} has none"
+            f"{owner}: needs a domain with numbered states, {domain!r} has none "
+            "(ex.Tiles takes vectors)"
         )
     return int(domain.states)
 

@@ -200,7 +200,7 @@ class Summary(Section):
     shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
     figures: Sequence[Curves] = ()
-    is_of_a_paper: bool = False
+    total: int = 0  # claims of the paper, 0 if the study is of none
 
     @cached_property
     def claims(self) -> list[ClaimRow]:
@@ -232,7 +232,7 @@ class Summary(Section):
     @property
     def sentence(self) -> str:
         """Count the claims that hold under every, some or no interpretation."""
-        claims, whose = self.counted, "the paper's " if self.is_of_a_paper else ""
+        claims = self.counted
         if len(self.interpretations) == 1:
             counts = Counter(str(claim.verdicts[0]["verdict"]) for claim in claims)
             words = SENTENCE_OF_ONE
@@ -244,7 +244,10 @@ class Summary(Section):
             if counts[kind]
         ]
         listed = " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
-        return f"Of {whose}{len(claims)} claims, {listed}."
+        if self.total == len(claims):
+            return f"Of the paper's {len(claims)} claims, {listed}."
+        tested = f"{len(claims)} of the paper's {self.total}" if self.total else str(len(claims))
+        return f"Of {tested} claims, {listed}."
 
 
 @dataclass(frozen=True, eq=False)
