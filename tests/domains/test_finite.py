@@ -138,7 +138,7 @@ def start_of(domain: ex.domains.Rooms) -> int:
 def test_rooms_by_hand():
     rooms = ex.domains.Rooms(TINY)
     assert "".join(rooms.letters) == "S.PA."
-    drawing = rooms.drawing
+    drawing = rooms.sketch
     assert drawing.cells == ((1, 1), (2, 1), (1, 2), (2, 2), (3, 2))  # column and row
     assert drawing.exits == (ex.extend.Exit(3.0, 1.0, (1.0,)),)
     assert rooms.named_states == {"A": 3}

@@ -15,7 +15,7 @@ from expectant.exact import optimal_values, start_return
 
 def at(domain: Any, row: int, column: int) -> int:
     """The state in a cell."""
-    return domain.drawing.cells.index((column, row))
+    return domain.sketch.cells.index((column, row))
 
 
 def follow(domain: Any, moves: str, phase: int = 0) -> int:
@@ -57,7 +57,7 @@ def test_a_finer_maze():
     assert int(maze.mdp().outcomes.start.argmax()) == at(maze, 4, 0)
     # two steps where there was one, less what the nearer cells of start and goal save
     assert steps_to_goal(maze) == 28 - 1
-    exits = {(exit.x, exit.y) for exit in maze.drawing.exits}
+    exits = {(exit.x, exit.y) for exit in maze.sketch.exits}
     assert exits == {(16, 0), (17, 0), (16, 1), (17, 1)}
 
 

@@ -96,6 +96,6 @@ def test_acting_epsilon_greedily_on_optimal_values_is_not_the_best_near_a_cliff(
     assert exact.epsilon_greedy_optimal_return(cliff, 0.1) == pytest.approx(-50.80, abs=5e-3)
     assert exact.best_epsilon_soft_return(cliff, 0.1) == pytest.approx(-20.71, abs=5e-3)
     policy = exact.best_epsilon_soft_policy(cliff, 0.1)
-    cells = list(cliff.drawing.cells or ())
+    cells = list(cliff.sketch.cells or ())
     along = [cells.index((column, 2)) for column in range(1, 10)]
     assert policy[along].argmax(axis=1).tolist() == [0] * 9  # up, away from the edge

@@ -207,7 +207,7 @@ class Domain(Buildable, abstract=True):
         return type(self).__name__
 
     @property
-    def drawing(self) -> Drawing | None:
+    def sketch(self) -> Drawing | None:
         """Layout in figures; None: by state and action indices."""
         return None
 

@@ -52,7 +52,7 @@ class AccessControl(TabularDomain):
         return (self.servers + 1) * len(self.priorities)
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         count, states = len(self.priorities), range(self.states)
         return Drawing(
             names=("free servers", "priority"),
@@ -199,7 +199,7 @@ class RiverSwim(TabularDomain):
             )
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         return Drawing(("state", ""), ("left", "right"), directions=((-1.0, 0.0), (1.0, 0.0)))
 
     def table(self) -> FiniteMDP:

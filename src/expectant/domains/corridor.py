@@ -38,7 +38,7 @@ class Corridor(TabularDomain):
     switch_every: int | None = parameter(or_none(whole(1)), default=None)
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         pays = (self.goal_reward, self.other_reward)
         switched = self.switch_every is not None
         return Drawing(

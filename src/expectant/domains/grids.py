@@ -95,7 +95,7 @@ class Maze(TabularDomain, abstract=True):
         raise NotImplementedError
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         pays = (self.goal_reward,) * len(self.phase_names)
         return grid_drawing(index_cells(self.grids), pays, self.phase_names)
 
@@ -291,7 +291,7 @@ class Cliff(TabularDomain):
         return index_cells([np.where(self.grid == CLIFF, WALL, self.grid)])
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         return grid_drawing(self.indices)
 
     def table(self) -> FiniteMDP:

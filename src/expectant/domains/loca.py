@@ -120,7 +120,7 @@ class LocaGrid(TabularDomain):
     step_limit: int | None = parameter(or_none(whole(1)), default=100)
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         middle, rows, columns = (self.rows - 1) / 2, range(self.rows), range(self.columns)
         right = (self.right_reward, self.later_reward, self.later_reward)
         return Drawing(
@@ -307,7 +307,7 @@ class LocaMountainCar(CarDomain):
         )
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         right = (self.right_reward, self.later_reward, self.later_reward)
         zone = (self.zone_position + self.max_position) / 2
         left_exit = Exit(self.left_position, 0.0, (self.left_reward,) * 3)

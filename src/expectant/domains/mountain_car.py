@@ -180,7 +180,7 @@ class MountainCar(CarDomain):
             )
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         return car_drawing((Exit(self.goal_position, 0.0, ()),))
 
     def build(self, rng: np.random.Generator) -> MountainCarPart:
@@ -236,7 +236,7 @@ class DrivenCar(MountainCar):
         return 1
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         return Drawing(
             ("position", "speed"), ("drive",), exits=(Exit(self.goal_position, 0.0, ()),)
         )

@@ -131,7 +131,7 @@ class Rooms(TabularDomain):
         )
 
     @property
-    def drawing(self) -> Drawing:
+    def sketch(self) -> Drawing:
         return grid_drawing(self.indices, (self.goal_reward,))
 
 

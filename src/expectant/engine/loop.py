@@ -42,7 +42,7 @@ NO_REWARD, NO_ALIVE = 9, 10
 
 
 class Ranges(NamedTuple):
-    """How many ``actions``, ``features`` and numbered ``states`` (0: vectors are observed)."""
+    """Numbers of ``actions``, ``features`` and numbered ``states`` (0: vectors are observed)."""
 
     actions: int
     features: int

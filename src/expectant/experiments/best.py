@@ -222,7 +222,7 @@ class Best:
 
     @property
     def notes(self) -> list[str]:
-        """How settings were chosen and agents compared, in words."""
+        """Explanation of how settings were chosen and agents compared, in words."""
         stages = dict.fromkeys(choice.stage for choice in self.choices if choice.best is not None)
         edges = [EDGE_NOTE] if any(choice.at_edge for choice in self.choices) else []
         return [*(STAGES[stage] for stage in stages), *edges, *RULES]

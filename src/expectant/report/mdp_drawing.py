@@ -66,7 +66,7 @@ def world_figure(domain: Domain) -> Figure:
             f"draw_world: domain must be a finite MDP of at most {MOST_STATES} states, "
             f"got {domain!r}"
         )
-    drawing, arrows = domain.drawing, arrows_of(mdp)
+    drawing, arrows = domain.sketch, arrows_of(mdp)
     if drawing is not None and drawing.cells is None and drawing.exits:
         return _draw_row(drawing, arrows, mdp.states)
     return _draw_layers(arrows, mdp)

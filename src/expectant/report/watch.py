@@ -189,7 +189,7 @@ def record(setup: Setup, frames: int, compiled: bool | None, show: Reporter) -> 
 def layout_of(domain: Domain) -> Layout:
     """Lay out the states of a domain; a plane is probed at ``LATTICE`` × ``LATTICE`` points."""
     numbers, bounds = range(domain.states or 0), domain.bounds or ()
-    drawing = domain.drawing or Drawing(  # names by number
+    drawing = domain.sketch or Drawing(  # names by number
         names=("state", "") if numbers else ("component 0", "component 1"),
         actions=tuple(f"action {action}" for action in range(domain.actions)),
         phases=tuple(f"phase {phase + 1} of {domain.phases}" for phase in range(domain.phases)),
