@@ -37,7 +37,6 @@ def test_help_lists_the_parameters():
         (ex.run, {"max_episode_steps": 5}, "'step_limit'?"),
         (ex.run, {"total_timesteps": 5}, "'steps'?"),
         (ex.compare, {"n_jobs": 5}, "'threads'?"),
-        (ex.compare, {"n_runs": 5}, "'runs'?"),
         (ex.evaluate, {"episode": 5}, "'episodes'?"),
     ],
 )
