@@ -44,8 +44,8 @@ def measure_c(
         world = [domain.cells, domain.slip, domain.switch_every or 1]
         encoding = [features.size, features.active, part.active]
     else:
-        world, arrays = [], [part.low, part.scale, part.parts, part.displaced, part.strides]
-        encoding = [*arrays, features.tilings, part.each]
+        world, arrays = [], [part.low, part.scale, part.parts, part.displacements, part.strides]
+        encoding = [*arrays, features.tilings, part.tiles]
     seed, returns = _seed_words(streams), np.zeros(episodes)
     values = [
         *world, *encoding, agent.value_step.step, agent.model_step.step, agent.epsilon,
