@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.2
 ITEMS_AHEAD = 64  # taken before a thread is free: results may be stored meanwhile
-PATIENCE_SECONDS = 1.0  # before another worker is started
+PATIENCE_SECONDS = 0.2  # before another worker is started
 HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
 RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # memory of a worker
