@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -67,20 +66,13 @@ def test_less_never_replaces_more(before, now, place, tmp_path, monkeypatch):
     assert choose_target(request, tmp_path) == tmp_path / place
 
 
-SWEEP: dict[str, Any] = {
-    "domain": ex.Corridor(cells=3),
-    "features": ex.OneHot(),
-    "agents": {"plain": ex.QLearning.paper(0.1)},
-    "grid": {"agents.plain.action_step": [0.01, 0.1, 0.5]},
-    "episodes": 6,
-    "bin": 2,
-    "runs": 4,
-}
-
-
 def test_best_works_on_an_unfinished_sweep(tmp_path, capsys):
     whole, part = tmp_path / "whole", tmp_path / "part"
-    ex.Sweep(**SWEEP).run(whole, compiled=False)
+    ex.Sweep(
+        domain=ex.Corridor(cells=3), features=ex.OneHot(), episodes=6, bin=2, runs=4,
+        agents={"plain": ex.QLearning.paper(0.1)},
+        grid={"agents.plain.action_step": [0.01, 0.1, 0.5]},
+    ).run(whole, compiled=False)  # fmt: skip
     shutil.copytree(whole, part)
     (part / TRIALS).unlink()  # which is written last
     assert best(part).choices[0].best == best(whole).choices[0].best

@@ -258,3 +258,8 @@ def test_a_p_value_at_the_border_counts():
     assert verdict([found])[0] == EQUAL
     assert verdict([found._replace(p_fails=TAIL)])[0] == FAILS
     assert is_refuted_at_margin([found._replace(p_short=TAIL)])
+
+
+def test_a_margin_is_on_the_side_of_at_least():
+    shown = Statement("at least", 1.0, 0.1).is_satisfied_by(np.array([0.95, 0.85, 1.2]))
+    assert shown.tolist() == [True, False, True]

@@ -20,5 +20,7 @@ def test_the_highest_is_always_first_whatever_changed(changes):
         assert set(heap.order[:length].tolist()) == set(waiting)
         assert [heap.positions[thing] for thing in heap.order[:length]] == list(range(length))
         assert (heap.positions >= 0).sum() == length
+        ordered = heap.priorities[heap.order[:length]]
+        assert all(ordered[(n - 1) // 2] >= ordered[n] for n in range(1, length))
         if length:
             assert heap.priorities[heap.order[0]] == max(waiting.values())

@@ -85,7 +85,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "compile_for", crash)
 
 
-def setup(domain: Any, agent: Any) -> Setup:
+def make_setup(domain: Any, agent: Any) -> Setup:
     return Setup(domain, ex.OneHot(), agent, episodes=3)
 
 
@@ -98,13 +98,13 @@ def evaluated(domain: Any, agent: Any) -> None:
 
 
 def looked_at(domain: Any, agent: Any) -> None:
-    subject = looking.copy_subject(setup(domain, agent).build(0)[0])
+    subject = looking.copy_subject(make_setup(domain, agent).build(0)[0])
     looking.load_probe(subject, looking.all_states(CELLS), True, "", Silent())
 
 
 def performed(domain: Any, agent: Any) -> None:
     by_episodes = records.parse_record({"probe": "episode_return"})
-    records.load_kernel(setup(domain, agent), by_episodes, True, "", Silent())
+    records.load_kernel(make_setup(domain, agent), by_episodes, True, "", Silent())
 
 
 @pytest.mark.usefixtures("uncompiled")

@@ -251,6 +251,7 @@ def test_every_composition_is_compiled_once_here_or_in_another_process(
     tmp_path, monkeypatch, kernel_cache
 ):
     monkeypatch.setenv("NOTES", str(tmp_path))
+    monkeypatch.setenv("HERE", str(os.getpid()))
     monkeypatch.setattr(workers, "core_count", lambda: 2)
     agents = [
         ex.QLearning.paper(0.1),
