@@ -74,6 +74,7 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "exploration_bonus": CURIOUS,
     "freeze_after": ex.agents.FreezeAfter(ex.Lookahead(planning_steps=2), 60),
     "planning_only": ex.agents.PlanningOnly(ex.CachedValues(planning_steps=2)),
+    "greedy_learning": ex.agents.GreedyLearning(ex.Lookahead(planning_steps=2)),
     "rollout": ex.backups.Rollout(4),
     "best_option": ex.options.BestOption(2),
     "reward_respecting": ex.options.RewardRespecting(2, trace=0.5),
@@ -411,6 +412,7 @@ LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of val
     "cached_policy": ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=2, epsilon=0.05, interpretation=ex.Interpretation(entropy=0.1)),
     "freeze_after": EXAMPLES["freeze_after"],
     "planning_only": EXAMPLES["planning_only"],
+    "greedy_learning": EXAMPLES["greedy_learning"],
     "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.options.OptionSet(
             (ex.options.TableOption((1,) * 9, (0.25,) * 9), ex.options.RewardRespecting(2, trace=0.5)),
             models="universal", trace=0.5, acting="committed",

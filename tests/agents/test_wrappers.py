@@ -46,6 +46,19 @@ def test_a_frozen_agent_learns_first_and_only_plans_afterwards():
     assert inside.weights[2] == pytest.approx(15.0, abs=1e-3)
 
 
+def test_greedy_learning_moves_values_after_greedy_actions_only():
+    """Moving right pays 10 by the model, so only a step to the right teaches values."""
+    b = build_for_run(ex.agents.GreedyLearning(ex.Lookahead.paper(0.5, 0.5, planning_steps=1)))
+    inside: Any = inner_agent(b.agent)
+    inside.planner.model.rewards[1, 1] = 10.0
+    learn(b.agent, b.transition(1, 0, 6.0, None), b.rng)
+    assert not inside.weights.any()
+    assert inside.planner.model.rewards[0, 1] == 3.0  # the model has learned
+    learn(b.agent, b.transition(1, 1, 6.0, None), b.rng)
+    assert inside.weights[1] == 3.0
+    assert inside.planner.model.rewards[1, 1] == 8.0
+
+
 @pytest.mark.parametrize("kind", STEPS)
 def test_by_planning_only_a_real_step_moves_no_values(kind):
     b = build_for_run(ex.agents.PlanningOnly(kind.paper(*STEPS[kind], planning_steps=1)))

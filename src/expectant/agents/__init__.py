@@ -12,11 +12,12 @@ from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning
 from expectant.agents.sarsa import ExpectedSarsa, Sarsa
-from expectant.agents.wrappers import FreezeAfter, PlanningOnly
+from expectant.agents.wrappers import FreezeAfter, GreedyLearning, PlanningOnly
 from expectant.core.interfaces import Agent
 
 __all__ = [
-    "GTD2", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa", "FreezeAfter",
-    "Gradient", "Interpretation", "Levi", "Lookahead", "NetworkValues", "PlanningAgent",
-    "PlanningOnly", "PlanningUpdate", "QLearning", "QPlanning", "RVIQLearning", "Sarsa",
+    "GTD2", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa",
+    "FreezeAfter", "Gradient", "GreedyLearning", "Interpretation", "Levi", "Lookahead",
+    "NetworkValues", "PlanningAgent", "PlanningOnly", "PlanningUpdate", "QLearning", "QPlanning",
+    "RVIQLearning", "Sarsa",
 ]  # fmt: skip

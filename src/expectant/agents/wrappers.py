@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from expectant.agents.planner import learn_model
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.core.config import parameter, unknown_parameter
 from expectant.core.interfaces import Agent, BuildContext
@@ -66,6 +67,38 @@ def _(frozen, rng):
     return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
 
 
+class GreedyLearningPart(NamedTuple):
+    """``agent`` learns values only from greedy actions."""
+
+    agent: object
+
+
+delegate(
+    GreedyLearningPart,
+    "agent",
+    act,
+    preference,
+    policy,
+    plan,
+    relabel,
+    begin,
+    on_truncation,
+    free_capacity,
+    grow,
+)
+
+
+@learn.register(GreedyLearningPart)
+def _(wrapper, transition, rng):
+    """Fit only the model if another action is preferred to the one taken."""
+    agent, state = wrapper.agent, transition.state
+    taken = preference(agent, state, transition.action)
+    for action in range(agent.planner.actions):
+        if preference(agent, state, action) > taken:
+            return learn_model(agent.planner, transition, rng)
+    return learn(agent, transition, rng)
+
+
 def _parameter_names(agent: object) -> list[str]:
     """Return the names that ``replace`` of an agent takes, those of inner agents included."""
     names = [field.name for field in dataclasses.fields(agent)] if isinstance(agent, Agent) else []
@@ -115,9 +148,24 @@ class PlanningOnly(AgentWrapper):
     def validate(self) -> None:
         if not isinstance(self.agent, PlanningAgent) or self.agent.planning_steps == 0:
             raise ValueError(
-                "PlanningOnly: agent must be a planning agent with planning_steps of 1 or more, "
-                f"got {self.agent!r}"
+                f"{type(self).__name__}: agent must be a planning agent with planning_steps of 1 "
+                f"or more, got {self.agent!r}"
             )
 
     def build_agent(self, context: BuildContext) -> object:
         return self.agent.build_agent(dataclasses.replace(context, learn_from_real_steps=False))
+
+
+class GreedyLearning(PlanningOnly):
+    """Learn values from greedy actions and by planning: others teach only the model.
+
+    So the linear Dyna of Wan et al. (2022) learns, whose values are those of the greedy policy.
+    """
+
+    def validate(self) -> None:
+        super().validate()
+        if self.agent.option_set.options:  # type: ignore[attr-defined]
+            raise ValueError("GreedyLearning: agent must have no options")
+
+    def build_agent(self, context: BuildContext) -> GreedyLearningPart:
+        return GreedyLearningPart(self.agent.build_agent(context))
