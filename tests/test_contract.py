@@ -402,6 +402,7 @@ LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of val
     "sarsa": ex.Sarsa(per_feature(0.3), 0.8, discount=0.9),
     "expected_sarsa": ex.ExpectedSarsa(ex.step_sizes.Decaying(0.3, 20.0, per="feature", bounded=False), centering=0.1, discount=1.0),
     "dyna_q": ex.DynaQ(ex.step_sizes.IDBD(0.1, per="feature", bounded=False), 2, discount=0.9, bonus=0.1),
+    "lspi": ex.agents.LSPI(7, discount=0.9, capacity=90),
     "rviq_learning": ex.RVIQLearning(ex.step_sizes.Fixed(0.1, per="feature"), reference="mean"),
     "q_planning": ex.QPlanning.paper(0.1, model="true", planning_steps=2, interpretation=ex.Interpretation(stored_action=True)),
     "lookahead": ex.Lookahead.paper(0.1, 0.1, planning_steps=2, interpretation=ex.Interpretation(replayed_fits=1)),

@@ -100,6 +100,8 @@ AGENTS = [
     ("ex.RVIQLearning(0.1, (0, 0, 0))", "a pair of a state and an action"),
     ("Built(ex.Corridor(2), ex.OneHot(), ex.RVIQLearning(0.1, (7, 0)))", "must be a state below 2"),
     ("Built(ex.Corridor(), ex.RandomBinary(4, 2), ex.RVIQLearning(0.1, 'max'))", "reference='max' needs one feature per state"),
+    ("Built(ex.Corridor(), ex.RandomBinary(3000, 4), ex.agents.LSPI())", "LSPI: allows 4,096 weights, because it solves for all of them at once, got 6,000"),
+    ("ex.agents.LSPI(0)", "LSPI: improve_every must be a whole number"),
     ("ex.agents.GreedyLearning(ex.QLearning())", "GreedyLearning: agent must be a planning agent"),
     ("ex.Sarsa(ex.step_sizes.IDBD(0.1), 0.5)", "action_step must be a number"),
     ("ex.step_sizes.IDBD(0.0)", "initial_step must be a finite number above 0"),

@@ -17,7 +17,7 @@ from expectant.experiments.study import read_study
 ROOT = Path(__file__).parents[2]
 AGENTS: list[Any] = [
     ex.QLearning, ex.Sarsa, ex.ExpectedSarsa, ex.DynaQ, ex.RVIQLearning, ex.QPlanning,
-    ex.Lookahead, ex.CachedValues, ex.CachedPolicy,
+    ex.Lookahead, ex.CachedValues, ex.CachedPolicy, ex.agents.LSPI,
 ]  # fmt: skip
 OTHER: dict[str, Any] = {
     "epsilon": 0.25,
@@ -28,6 +28,9 @@ OTHER: dict[str, Any] = {
     "action_step": 0.07,
     "policy_step": 0.07,
     "model_step": 0.07,
+    "improve_every": 7,
+    "ridge": 3.0,
+    "capacity": 10,
     "trace": 0.5,
     "traces": "accumulating",
     "planning_steps": 2,

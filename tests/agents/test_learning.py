@@ -10,6 +10,7 @@ import expectant as ex
 RIGHT = {
     "q_learning": ex.QLearning.paper(0.1),
     "q_planning_true": ex.QPlanning.paper(0.1, model="true", planning_steps=5),
+    "lspi": ex.agents.LSPI(ridge=0.001, discount=1.0),
     "algorithm_1": ex.Lookahead.paper(0.1, 0.1, planning_steps=5),
     "algorithm_2": ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=5),
 }

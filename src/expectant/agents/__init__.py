@@ -4,6 +4,7 @@ from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
 from expectant.agents.lookahead import Lookahead
+from expectant.agents.lspi import LSPI
 from expectant.agents.network_values import NetworkValues
 from expectant.agents.paper import Interpretation
 from expectant.agents.planning_agent import PlanningAgent
@@ -16,7 +17,7 @@ from expectant.agents.wrappers import FreezeAfter, GreedyLearning, PlanningOnly
 from expectant.core.interfaces import Agent
 
 __all__ = [
-    "GTD2", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa",
+    "GTD2", "LSPI", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa",
     "FreezeAfter", "Gradient", "GreedyLearning", "Interpretation", "Levi", "Lookahead",
     "NetworkValues", "PlanningAgent", "PlanningOnly", "PlanningUpdate", "QLearning", "QPlanning",
     "RVIQLearning", "Sarsa",
