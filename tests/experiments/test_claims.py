@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from expectant.analysis import Panel
 from expectant.analysis.verdicts import verdict as judging_verdict
-from expectant.experiments.claims import Claim, Verdict, judge_claims
+from expectant.experiments.claims import Claim, Verdict, judge_claims, plan_more_runs
 from expectant.experiments.clauses import FIGURES, AgentGroups, Clause, CostRule
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.study import read_study
@@ -199,7 +199,7 @@ def test_verdicts_serialise():
         *("id", "figure", "interpretation", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "replication_probability", "rule", "detail"),
         *("label", "unit", "note", "floored", "stated", "reference"),
-        *("statement", "short", "ours", "statistic"),
+        *("level", "statement", "short", "ours", "statistic"),
     ]
     assert found["statistic"] == found["effect"] and json.dumps(found, allow_nan=False)
 
@@ -254,3 +254,32 @@ def test_a_claim_about_one_panel_is_judged_by_that_one():
         found = judged(replace(of_all("mean", "a"), panel=name), left, right)
         assert found.verdict == outcome
         assert found.detail.count(" is ") == (2 if name is None else 1)
+
+
+# ------------------------------------------------------------------------------------------ looks
+
+
+def test_runs_go_on_for_what_an_unclear_claim_depends_on():
+    """Agent a is part of a claim that is decided and of one that is not; b only of the first."""
+    looks = {"f": (40, 100)}
+    panel = plain("", a=spread(1.0, 1.0), b=spread(-9.0, 1.0), c=spread(1.0, 5.0, 90))
+    decided = of_all("mean", "a", minus=("b",), margin=1.0)
+    unclear = of_all("mean", "a", minus=("c",))
+    assert judged(decided, panel, looks=looks).verdict == HOLDS
+    assert plan_more_runs([decided], [panel], looks) == {}
+    assert plan_more_runs([decided, unclear], [panel], looks) == {
+        ("f", "", "", "a"): 100, ("f", "", "", "c"): 100,
+    }  # fmt: skip
+    both = replace(decided, clauses=(*decided.clauses, *unclear.clauses))
+    assert {arm[3] for arm in plan_more_runs([both], [panel], looks)} == {"a", "c"}
+    assert plan_more_runs([unclear], [panel], {"f": (20, 40)}) == {}  # at the last look
+
+
+def test_an_early_look_is_at_a_higher_level():
+    said, panel = of_all("mean", "a"), plain("", a=spread(2.5 * HALF / 2.0227, 1.0))
+    once, early = judged(said, panel), judged(said, panel, looks={"f": (40, 100)})
+    assert (once.verdict, once.level) == (HOLDS, 0.95)
+    assert (early.verdict, early.level) == (UNCLEAR, pytest.approx(0.999))
+    assert "first look" in early.rule and "first look" not in once.rule
+    half = 3.5581 / np.sqrt(40)  # Student's t of 39 degrees of freedom at 99.9 %
+    assert early.high - early.effect == pytest.approx(half, abs=1e-4)

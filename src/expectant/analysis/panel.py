@@ -114,8 +114,8 @@ class Panel:
         return min(curve.shape[0] for curve in self.curves.values())
 
     def first_runs(self, runs: int | None) -> Panel:
-        """The panel with at most ``runs`` runs (None: all)."""
-        if runs is None or runs >= self.runs:
+        """The panel with at most ``runs`` runs of every agent (None: all)."""
+        if runs is None or all(curve.shape[0] <= runs for curve in self.curves.values()):
             return self
         return replace(self, curves={key: curve[:runs] for key, curve in self.curves.items()})
 

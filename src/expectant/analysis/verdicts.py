@@ -139,7 +139,7 @@ class Finding(NamedTuple):
     ``p_fails`` is small if the number is below reference − margin (*about*: outside the margin),
     ``p_equal`` if it is within the margin (*above* only), ``p_short`` if it is not above
     reference + margin (other kinds: as ``p_fails``); 1 if not applicable. ``label`` names the
-    number, ``unit`` its unit.
+    number, ``unit`` its unit; ``level`` is that of the interval.
     """
 
     statement: Statement
@@ -151,6 +151,7 @@ class Finding(NamedTuple):
     label: str = ""
     p_short: float = 1.0
     unit: str = ""
+    level: float = LEVEL
 
     @property
     def holds(self) -> bool:
@@ -207,11 +208,13 @@ def assess(
     label: str = "",
     effect: float | None = None,
     widened: float = 1.0,
+    share: float = 1.0,
 ) -> Finding:
     """Assess a statement by values (runs,) with Student's t.
 
     ``effect`` is the estimate if it is not their mean. The interval is ``widened`` by a factor if
-    runs depend on each other. A single run has no interval.
+    runs depend on each other. A single run has no interval. ``share`` is that of the error rate
+    which is spent at this look; p-values are divided by it.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -229,15 +232,15 @@ def assess(
         difference = effect - bound
         if error == 0.0:
             return 0.0 if difference < -statement.slack else 1.0
-        return float(stdtr(runs - 1, difference / error))
+        return min(1.0, float(stdtr(runs - 1, difference / error)) / share)
 
     def p_above(bound: float) -> float:
         difference = effect - bound
         if error == 0.0:
             return 0.0 if difference > statement.slack else 1.0
-        return float(stdtr(runs - 1, -difference / error))
+        return min(1.0, float(stdtr(runs - 1, -difference / error)) / share)
 
-    half = float(stdtrit(runs - 1, 1.0 - TAIL)) * error
+    half = float(stdtrit(runs - 1, 1.0 - TAIL * share)) * error
     least = statement.reference - statement.margin
     most = statement.reference + statement.margin
     p_fails = p_short = p_below(least)
@@ -249,7 +252,8 @@ def assess(
         inside = least - statement.slack <= effect <= most + statement.slack
         p_equal = max(p_above(least), p_short) if error > 0.0 else float(not inside)
     low, high = effect - half, effect + half
-    return Finding(statement, effect, low, high, p_fails, p_equal, label, p_short)
+    level = 1.0 - 2.0 * TAIL * share
+    return Finding(statement, effect, low, high, p_fails, p_equal, label, p_short, level=level)
 
 
 def assess_exact(number: float, statement: Statement, label: str = "") -> Finding:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.adaptation import phases
+from expectant.analysis.looks import RULE, Arm, Looks
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.analysis.verdicts import (
     LEVEL,
@@ -136,8 +137,9 @@ class Verdict:
     all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
     nothing was drawn or the source does not give its number of runs. ``label`` names the number,
     in which ``unit``; it is claimed to be ``stated`` ("above", "at least" or "about") the
-    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor. The
-    ``statement`` is what was tested; ``short`` and ``ours`` are those of the claim.
+    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor;
+    ``level`` is that of the interval, higher where runs ended early. The ``statement`` is what was
+    tested; ``short`` and ``ours`` are those of the claim.
     """
 
     id: int
@@ -160,6 +162,7 @@ class Verdict:
     floored: int = 0
     stated: str = ""
     reference: float = math.nan
+    level: float = LEVEL
     statement: str
     short: str
     ours: bool
@@ -176,36 +179,75 @@ class Verdict:
 
 
 def judge_claims(
-    claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes | None = None
+    claims: Sequence[Claim],
+    panels: Sequence[Panel],
+    sizes: Sizes | None = None,
+    looks: Looks | None = None,
 ) -> list[Verdict]:
     """Judge every claim whose figure is among the panels, under each interpretation.
 
     Claims on the cost of a decision are the same under all. ``sizes`` are the runs of the source's
-    figures, by default as many as there are.
+    figures, by default as many as there are; ``looks`` those after which claims are judged, by
+    figure, by default once.
     """
-    verdicts = []
+    return [
+        _judge_claim(claim, name, group, sizes or {}, looks or {})
+        for claim in claims
+        for name, group in _group_panels(claim, panels).items()
+    ]
+
+
+def _group_panels(claim: Claim, panels: Sequence[Panel]) -> dict[str, list[Panel]]:
+    """Return the panels that a claim is about by interpretation."""
+    groups: dict[str, list[Panel]] = {}
+    for panel in panels:
+        if claim.work or any(claim.panels_of(clause, [panel]) for clause in claim.clauses):
+            groups.setdefault(panel.interpretation, []).append(panel)
+    return groups
+
+
+def _find_parts(parts: Sequence[Part], looks: Looks) -> list[Finding]:
+    return [clause.find(group, looks=looks.get(group[0].figure, ())) for clause, group in parts]
+
+
+def plan_more_runs(
+    claims: Sequence[Claim], panels: Sequence[Panel], looks: Looks
+) -> dict[Arm, int]:
+    """Return the runs at the next look of all that unclear claims depend on.
+
+    Parts of a claim that hold need no more.
+    """
+    more: dict[Arm, int] = {}
     for claim in claims:
-        groups: dict[str, list[Panel]] = {}
-        for panel in panels:
-            if claim.work or any(claim.panels_of(clause, [panel]) for clause in claim.clauses):
-                groups.setdefault(panel.interpretation, []).append(panel)
-        verdicts += [
-            _judge_claim(claim, name, group, sizes or {}) for name, group in groups.items()
-        ]
-    return verdicts
+        for group in _group_panels(claim, panels).values() if claim.clauses else ():
+            try:
+                parts = claim.parts(group)
+                findings = _find_parts(parts, looks)
+            except Unavailable:
+                continue
+            if verdict(findings)[0] != UNCLEAR:
+                continue
+            for (clause, chosen), finding in zip(parts, findings, strict=True):
+                runs, sizes = clause.curves_of(chosen)[0].shape[0], looks[chosen[0].figure]
+                following = next((size for size in sizes if size > runs), 0)
+                for panel in chosen if following and not finding.holds else ():
+                    for agent in clause.keys:
+                        arm = panel.figure, panel.panel, panel.interpretation, agent
+                        more[arm] = max(following, more.get(arm, 0))
+    return more
 
 
 def _judge_claim(
-    claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes
+    claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes, looks: Looks
 ) -> Verdict:
     names = ("id", "figure", "kind", "claim", "rule", "statement", "short", "ours")
     about = {name: getattr(claim, name) for name in names}
+    if any(len(looks.get(panel.figure, ())) > 1 for panel in panels):
+        about["rule"] += f" {RULE}"
     unclear = Verdict(interpretation=interpretation, **about)
     try:
         parts = claim.parts(panels)
-        findings = (
-            claim.work.find() if claim.work else [clause.find(group) for clause, group in parts]
-        )
+        findings = claim.work.find() if claim.work else _find_parts(parts, looks)
     except Unavailable as reason:
         return replace(unclear, detail=f"Not enough data: {reason}.")
     outcome, decisive = verdict(findings)
@@ -214,7 +256,7 @@ def _judge_claim(
     return replace(
         unclear,
         verdict=outcome,
-        **{name: getattr(decisive, name) for name in ("effect", "low", "high", "label")},
+        **{name: getattr(decisive, name) for name in ("effect", "low", "high", "label", "level")},
         margin=decisive.statement.margin,
         runs=min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0),
         replication_probability=replication_probability(parts, sizes),

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from expectant.analysis.looks import error_share
 from expectant.analysis.panel import Panel
 from expectant.analysis.verdicts import (
     ABOUT,
@@ -20,11 +22,11 @@ from expectant.analysis.verdicts import (
     CROSS_FIT_WIDENING,
     Finding,
     Statement,
-    assess,
     assess_exact,
     pseudo_values,
     subsample_weights,
 )
+from expectant.analysis.verdicts import assess as assess_runs
 from expectant.core.interfaces import Agent
 from expectant.core.rules import Rule, at_least, between, flag, number, whole
 from expectant.core.tree import map_leaves
@@ -190,10 +192,13 @@ class Clause(AgentGroups):
         share = self.relative_margin * abs(float(np.mean(levels)))
         return self.statement._replace(margin=min(self.statement.margin, share))
 
-    def find(self, panels: Sequence[Panel], others: Sequence[Panel] = ()) -> Finding:
+    def find(
+        self, panels: Sequence[Panel], others: Sequence[Panel] = (), looks: Sequence[int] = ()
+    ) -> Finding:
         """Assess the statement by the runs of these panels, paired by their numbers.
 
-        With ``others``: assess whether it is the same in those, within the margin.
+        With ``others``: assess whether it is the same in those, within the margin. ``looks``: the
+        numbers of runs after which it is assessed.
         """
         first, runs = panels[0], self.curves_of([*panels, *others])
         border, metric = len(panels) * len(self.keys), self.metric
@@ -206,6 +211,7 @@ class Clause(AgentGroups):
             values = self.value(panels, curves[:border], of)
             return values - self.value(others, curves[border:], of) if others else values
 
+        assess = partial(assess_runs, share=error_share(looks, runs[0].shape[0]))
         if metric.per_run:
             finding = assess(number(*runs), statement, label)
         elif metric.crossed is not None:
