@@ -86,7 +86,6 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     # small enough to be full and to wrap around
     "replay": ex.backups.Replay(20),
     "recency_replay": ex.backups.RecencyReplay(20, halflife=5),
-    "largest_error": ex.backups.LargestError(3, capacity=20),
     "trajectory": ex.backups.Trajectory(4, capacity=20),
     "seen_states": ex.backups.SeenStates(3),
     "seen_pairs": ex.backups.SeenPairs(3, untried=True),

@@ -92,8 +92,6 @@ AGENTS = [
     ("ex.Lookahead(0.1, backups='sampler', model='true')", "backups='sampler' does not know the environment's own state…got model='true'"),
     ("ex.Lookahead(0.1, backups='mg', model='network')", "plans from single features, which needs a linear model"),
     ("ex.Lookahead(0.1, backups='mg', options=ex.options.OptionSet((ex.options.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "the environment's own state, as exact options need"),
-    ("ex.QPlanning(backups='largest_error')", "compares state values, which QPlanning does not have"),
-    ("ex.DynaQ(backups=ex.backups.LargestError())", "DynaQ: backups must be 'pairs', 'prioritized' or backups that store"),
     ("ex.CachedValues.paper(0.1)", "CachedValues.paper: needs action_step"),
     ("ex.DynaQ(0.1, backups=ex.backups.SeenStates())", "DynaQ: backups must be 'pairs', 'prioritized' or backups that store transitions"),
     ("ex.DynaQ(0.1, bonus=0.1, backups='prioritized')", "needs the age of every pair"),
@@ -229,7 +227,6 @@ EXACT = [
     ("exact.model_values(exact.least_squares_model(np.eye(2), [1, 1], np.eye(2)))", "the model has no values at discount=1"),
     ("exact.option_model(ex.Corridor(3), [1, 1, 1], [0.0, 2.0, 0.0], 0.9)", "state 1 must be a probability"),
     ("exact.option_model(ex.Corridor(3, slip=0.0), [1, 0, 1], [0.0, 0.0, 1.0])", "never stops from state 0"),
-    ("exact.shortest_path_option(ex.Corridor(3), 3, 0.9)", "state must be from 0 to 2, got 3"),
     ("exact.planning_radius([[1.0, 2.0]], [[1.0]], value_step=0.1)", "transitions must be (A, d, d)"),
     ("exact.planning_radius(np.ones((2, 1, 1)), [[1.0]], value_step=0.1)", "which of 2 actions is the best"),
 ]

@@ -27,7 +27,7 @@ LAYERS = [
     {"checks", "engine", "jit"},
     {"report"},
     {"experiments"},
-    {"diagnostics", "extend"},
+    {"extend"},
     {"cli", "studies"},
 ]
 # A result draws itself when it is asked to; the command `watch` reads config files.

@@ -18,7 +18,6 @@ from expectant.core.config import PARAMETERS_HEADING, Config
 MODULES = {
     "exact": "Exact answers",
     "analysis": "Statistics",
-    "diagnostics": "Diagnostics",
     "core.updates": "Published updates",
     "extend": "Helpers for components",
 }
@@ -27,7 +26,7 @@ PURPOSES = {  # of the names that are public, and the pages that have them
     "Run, compare, evaluate": ("python",),
     "Compose an experiment": ("domains", "features", "agents", "models", "backups", "step-sizes",
                               "options", "values"),
-    "Solve exactly, analyse": ("exact", "analysis", "diagnostics"),
+    "Solve exactly, analyse": ("exact", "analysis"),
     "Write your own components": ("verbs", "extend", "core.updates"),
 }  # fmt: skip
 CONTENTS = [

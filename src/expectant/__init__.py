@@ -54,7 +54,6 @@ from expectant.report.plot import plot
 from expectant.version import VERSION
 
 if TYPE_CHECKING:  # the same as _LATER
-    from expectant import diagnostics
     from expectant.experiments.quick_check import quick_check
     from expectant.experiments.sweep import Sweep
     from expectant.report.watch import watch
@@ -64,7 +63,7 @@ __all__ = [
     "DynaQ", "EnvError", "ExpectedSarsa", "Features", "FiniteMDP", "Fourier", "Gym",
     "Interpretation", "Learner", "Lookahead", "Model", "MountainCar", "OneHot", "Option",
     "PartError", "QLearning", "QPlanning", "RVIQLearning", "RandomBinary", "Result", "Sarsa",
-    "Sweep", "Tiles", "agents", "analysis", "backups", "check", "compare", "diagnostics", "domains",
+    "Sweep", "Tiles", "agents", "analysis", "backups", "check", "compare", "domains",
     "evaluate", "exact", "extend", "features", "models", "options", "parameter", "plot",
     "quick_check", "rules", "run", "step_sizes", "watch",
 ]  # fmt: skip
@@ -92,8 +91,6 @@ for _module in (
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
-    if name == "diagnostics":
-        return import_module("expectant.diagnostics")
     raise AttributeError(
         f"module 'expectant' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
     )

@@ -12,8 +12,6 @@ from building import Built
 import expectant as ex
 from expectant.core.verbs import (
     draw,
-    draw_for,
-    fit,
     free_capacity,
     grow,
     load_successor,
@@ -42,25 +40,6 @@ def test_replay_keeps_the_latest_transitions_and_draws_them_evenly():
         assert state.state_index[0] == reward + 1
     assert not seen[[0, 1, 6, 7, 8]].any()
     np.testing.assert_allclose(seen[2:6] / 8000, 0.25, atol=0.025)
-
-
-def test_the_largest_of_many_errors_is_drawn():
-    """Rewards 0 to 5 and values 0: with a thousand candidates state 5 is always among them."""
-    agent = ex.Lookahead.paper(
-        0.1, 1.0, backups=ex.backups.LargestError(1000, capacity=6), planning_steps=1
-    )
-    built = Built(ex.Corridor(), ex.OneHot(), agent)
-    planner, state = built.agent.planner, built.state(0)
-    for number in range(6):
-        transition = built.transition(number, number % 2, float(number), number + 1)
-        remember(planner.backups, transition)
-        fit(planner.model, transition)
-    assert draw_for(planner.backups, built.agent, state, built.rng) == 5
-    assert state.state_index[0] == 5
-    built.agent.weights[5] = 5.0  # no error is left, while state 4 now leads to one
-    assert draw_for(planner.backups, built.agent, state, built.rng) == 4
-    seen = {draw(planner.backups, state, built.rng) for _ in range(200)}
-    assert seen == set(range(6))  # for replayed fits any
 
 
 @pytest.mark.parametrize("most", [128, 129])

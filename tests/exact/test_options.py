@@ -34,25 +34,17 @@ def test_to_the_right_until_the_last_cell():
 
 def test_the_bonus_replaces_the_value_of_its_state():
     """Cell 0: −1 and half of the bonus of 30. Cell 1 goes on: −1 and half of 20, out of cell 2."""
-    values = [5.0, 7.0, 9.0]
-    high = exact.reward_respecting_option(LINE, 1, 30.0, 0.5, values=values, anywhere=True)
+    high = exact.solve_subtask(LINE, [5.0, 30.0, 9.0], 0.5)
     assert high.values.tolist() == [14.0, 9.0, 20.0]
     assert high.stop.tolist() == [0.0, 1.0, 0.0]
-    low = exact.reward_respecting_option(LINE, 1, -30.0, 0.5, values=values, anywhere=True)
+    low = exact.solve_subtask(LINE, [5.0, -30.0, 9.0], 0.5)
     assert low.stop[1] == 0.0
-
-
-def test_choice_values_by_hand():
-    """γ = 1/2: −1 and half of the next cell's value, or the pay of an exit; then the option's."""
-    model = np.array([1.0, 2.0, 3.0]), np.eye(3)
-    choices = exact.choice_values(LINE, [4.0, 8.0, 16.0], [model], 0.5)
-    assert choices.tolist() == [[0.0, 3.0, 5.0], [1.0, 7.0, 10.0], [3.0, 20.0, 19.0]]
 
 
 def test_an_option_stops_where_going_on_is_just_as_good():
     """Cell 2 leaves with 20; a bonus of 20 there is a tie, one of 19 is not worth stopping for."""
     for bonus, stops in ((20.0, 1.0), (19.0, 0.0)):
-        option = exact.reward_respecting_option(LINE, 2, bonus, 0.5, values=[0.0, 0.0, 0.0])
+        option = exact.solve_subtask(LINE, [0.0, 0.0, bonus], 0.5, where=[False, False, True])
         assert option.values[2] == 20.0 and option.stop.tolist() == [0.0, 0.0, stops]
 
 
@@ -94,24 +86,21 @@ def test_options_beside_actions_do_not_change_what_is_optimal(seed):
     domain, policy, stop = random_option(seed)
     model = exact.option_model(domain, policy, stop, 0.9)
     best = exact.optimal_values(domain, discount=0.9)
-    both = exact.optimal_values_with_options(domain, [model], 0.9)
-    np.testing.assert_allclose(both, best, atol=1e-9)
-    alone = exact.optimal_values_with_options(domain, [model], 0.9, actions=False)
-    assert (alone <= best + 1e-9).all()
-    np.testing.assert_allclose(alone, model[0] + model[1] @ alone, atol=1e-9)
+    assert (model[0] + model[1] @ best <= best + 1e-9).all()
 
 
 def test_the_hallway_of_two_rooms():
     """Around the pits in 12 steps; the shortest path takes 6 and falls into four pits."""
     domain = ex.domains.TwoRooms()
     start, hallway = 24, domain.named_states["H"]
-    kept = exact.reward_respecting_option(domain, hallway, 1.0, 0.99)
+    here = np.arange(domain.states) == hallway
+    kept = exact.solve_subtask(domain, here, 0.99, where=here)
     assert kept.values[start] == pytest.approx(0.99**12)
     assert np.flatnonzero(kept.stop).tolist() == [hallway]
     rewards, successors = exact.option_model(domain, kept.policy, kept.stop, 0.99)
     assert rewards[start] == pytest.approx(0.0)
     assert successors[start, hallway] == pytest.approx(0.99**12)
-    short = exact.shortest_path_option(domain, hallway, 0.99)
+    short = exact.solve_subtask(domain, here, 0.99, where=here, rewarded=False)
     rewards, successors = exact.option_model(domain, short.policy, short.stop, 0.99)
     assert successors[start, hallway] == pytest.approx(0.99**6)
     assert rewards[start] == pytest.approx(-sum(0.99**k for k in range(4)))

@@ -16,11 +16,35 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.core.updates import levi_target
 from expectant.core.verbs import backed_up_action_value
-from expectant.exact import update_targets
 
 EXAMPLES = settings(max_examples=300, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 discounts = st.floats(0.0, 1.0)
+
+
+def avi(rewards, probabilities, features, weights, discount):
+    """Approximate value iteration: max_a [r + γ Σ p(s' | s, a) wᵀs']."""
+    return (rewards + discount * probabilities @ (features @ weights)).max()
+
+
+def evi(rewards, survivors, endings, weights, discount):
+    """Expectation value iteration: max_a [r + γ (1 − β) wᵀŝ]."""
+    return (rewards + discount * (1.0 - endings) * (survivors @ weights)).max()
+
+
+def levi(rewards, expected, weights, discount):
+    """Linear expectation value iteration: max_a [r + γ wᵀs̄]."""
+    return (rewards + discount * expected @ weights).max()
+
+
+def aavi(rewards, probabilities, features, weights, discount):
+    """Approximate action-value iteration, all actions: r + γ Σ p(s' | s, a) max_a' w_a'ᵀs'."""
+    return rewards + discount * probabilities @ (features @ weights.T).max(axis=1)
+
+
+def invalid(rewards, expected, weights, discount):
+    """Action values with an expectation model (Sorg & Singh 2010): r + γ max_a' w_a'ᵀs̄."""
+    return rewards + discount * (expected @ weights.T).max(axis=1)
 
 
 class OneState(NamedTuple):
@@ -58,19 +82,19 @@ def one_state(seed: int) -> OneState:
 @given(seed=seeds, discount=discounts)
 def test_theorems_1_and_2_levi_is_evi_and_avi_for_aligned_models(seed, discount):
     w = one_state(seed)
-    levi = update_targets.levi(w.rewards, w.expected, w.weights, discount)
-    evi = update_targets.evi(w.rewards, w.survivors, w.endings, w.weights, discount)
-    avi = update_targets.avi(w.rewards, w.probabilities, w.features, w.weights, discount)
-    assert levi == pytest.approx(evi, abs=1e-10, rel=1e-10)
-    assert levi == pytest.approx(avi, abs=1e-10, rel=1e-10)
+    linear = levi(w.rewards, w.expected, w.weights, discount)
+    episodic = evi(w.rewards, w.survivors, w.endings, w.weights, discount)
+    approximate = avi(w.rewards, w.probabilities, w.features, w.weights, discount)
+    assert linear == pytest.approx(episodic, abs=1e-10, rel=1e-10)
+    assert linear == pytest.approx(approximate, abs=1e-10, rel=1e-10)
 
 
 @EXAMPLES
 @given(seed=seeds, discount=discounts)
 def test_the_planning_gap_is_never_negative(seed, discount):
     w = one_state(seed)
-    valid = update_targets.aavi(w.rewards, w.probabilities, w.features, w.action_weights, discount)
-    wrong = update_targets.invalid(w.rewards, w.expected, w.action_weights, discount)
+    valid = aavi(w.rewards, w.probabilities, w.features, w.action_weights, discount)
+    wrong = invalid(w.rewards, w.expected, w.action_weights, discount)
     assert (valid - wrong >= -1e-10).all()
 
 
@@ -83,8 +107,8 @@ def test_the_gap_is_zero_if_one_action_is_greedy_in_all_successors(seed, discoun
     lifted = np.vstack([w.action_weights, np.linalg.pinv(w.features) @ (values.max(axis=1) + 1.0)])
     if not ((w.features @ lifted.T).argmax(axis=1) == len(lifted) - 1).all():
         return
-    valid = update_targets.aavi(w.rewards, w.probabilities, w.features, lifted, discount)
-    wrong = update_targets.invalid(w.rewards, w.expected, lifted, discount)
+    valid = aavi(w.rewards, w.probabilities, w.features, lifted, discount)
+    wrong = invalid(w.rewards, w.expected, lifted, discount)
     size = np.abs(values).max() + 1.0
     np.testing.assert_allclose(valid, wrong, atol=1e-9 * size)
 
@@ -123,11 +147,11 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
     successors = matrix[table.successors[number]]
     rewards = (table.probabilities[0, number] * table.rewards[0, number]).sum(axis=-1)
     expected = np.einsum("ao,aod->ad", table.probabilities[0, number], successors)
-    reference = update_targets.levi(rewards, expected, weights[:size], discount)
+    reference = levi(rewards, expected, weights[:size], discount)
     for model in models:
         target = levi_target(model, state, domain.actions, weights, discount)
         assert target == pytest.approx(reference, abs=1e-10)
-    wrong = update_targets.invalid(rewards, expected, action_weights[:, :size], discount)
+    wrong = invalid(rewards, expected, action_weights[:, :size], discount)
     right = rewards + discount * np.einsum(
         "ao,ao->a",
         table.probabilities[0, number],

@@ -118,10 +118,8 @@ def test_exact_models_are_those_of_the_phase():
 
 def test_planning_with_options_ends_in_the_optimal_values():
     domain = ex.domains.TwoRooms()
-    best = exact.reward_respecting_option(domain, domain.named_states["H"], 1.0, 0.99)
-    options = ex.options.OptionSet(
-        (ex.options.TableOption(best.policy, best.stop),), models="exact"
-    )
+    to_hallway = ex.options.BestOption(domain.named_states["H"])
+    options = ex.options.OptionSet((to_hallway,), models="exact")
     agent = ex.Lookahead.paper(
         1.0, model="exact", discount=0.99, options=options, planning_steps=4000, backups="all"
     )
@@ -260,15 +258,16 @@ def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
 def test_the_best_option_is_the_exact_one():
     rooms = ex.domains.TwoRooms()
     hallway = rooms.named_states["H"]
+    here = np.arange(rooms.states) == hallway
     for given, wanted in (
-        (ex.options.BestOption(hallway), exact.reward_respecting_option(rooms, hallway, 1.0, 0.99)),
+        (ex.options.BestOption(hallway), exact.solve_subtask(rooms, here, 0.99, where=here)),
         (
             ex.options.BestOption(hallway, 2.0, anywhere=True, discount=0.9),
-            exact.reward_respecting_option(rooms, hallway, 2.0, 0.9, anywhere=True),
+            exact.solve_subtask(rooms, 2.0 * here, 0.9),
         ),
         (
             ex.options.BestOption(hallway, rewarded=False),
-            exact.shortest_path_option(rooms, hallway, 0.99),
+            exact.solve_subtask(rooms, here, 0.99, where=here, rewarded=False),
         ),
     ):
         found = given.table(rooms)

@@ -117,7 +117,8 @@ def test_a_shortest_path_does_not_see_rewards():
 def test_the_best_options_value_is_where_the_critic_rests(anywhere):
     """Under the best policy the mean change is zero, in every state."""
     hallway = ROOMS.named_states["H"]
-    best = exact.reward_respecting_option(ROOMS, hallway, 1.0, 0.9, anywhere=anywhere)
+    here = np.arange(ROOMS.states) == hallway
+    best = exact.solve_subtask(ROOMS, here, 0.9, where=None if anywhere else here)
     b, options = options_of(
         ex.options.RewardRespecting(hallway, anywhere=anywhere, policy_step=0.0), ROOMS
     )
@@ -165,7 +166,8 @@ def test_from_a_subtask_to_planning_in_one_agent():
     b, part = walk(agent, 6000)
     model = part.agent.planner.model
     found, states = model.options, ROOMS.states
-    best = exact.reward_respecting_option(ROOMS, hallway, 1.0, 0.9)
+    here = np.arange(states) == hallway
+    best = exact.solve_subtask(ROOMS, here, 0.9, where=here)
     start = 0
     assert found.values[0, start] == pytest.approx(best.values[start], abs=0.1)
     # what the model says of the option is what the option does, as it is by now

@@ -107,7 +107,7 @@ def _(agent, rng):
 
 def _storing_backups(value: object) -> str | Backups:
     backups = named_or(*NAMED, kind=Backups, words="").convert(value)
-    if isinstance(backups, Backups) and (backups.compares_values or not backups.stores_transitions):
+    if isinstance(backups, Backups) and not backups.stores_transitions:
         raise TypeError
     return backups
 

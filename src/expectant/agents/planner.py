@@ -16,7 +16,6 @@ from expectant.core.verbs import (
     copy,
     delegate,
     draw,
-    draw_for,
     fit,
     free_capacity,
     function,
@@ -114,7 +113,7 @@ def plan_backups(agent, rng):
 def plan_once(agent, rng):
     """Draw a state and back it up; returns the errors."""
     planner = agent.planner
-    slot = draw_for(planner.backups, agent, planner.drawn, rng)
+    slot = draw(planner.backups, planner.drawn, rng)
     discount = backup_discount(planner, slot, agent.discount)
     errors = back_up(agent, planner.drawn, slot, discount, rng)
     return errors + roll_out(planner.rollout, agent, rng)

@@ -99,8 +99,6 @@ class PlanningAgent(Agent, abstract=True):
             yield "backups", f"does not know the environment's own state, as the model needs, {got}"
         if backups.draws_features and not model.linear:
             yield "backups", f"plans from single features, which needs a linear model, {got}"
-        if backups.compares_values and not hasattr(self, "value_step"):
-            yield "backups", f"compares state values, which {type(self).__name__} does not have"
         if self.resolve_update().needs_means and not model.predicts_means:
             yield "planning_update", f"needs an expectation model (predicts_means), {got}"
         if isinstance(backups, Rollout):

@@ -1,7 +1,7 @@
 """Backup distributions: the states, or state-action pairs, that planning backs up."""
 
 from expectant.backups.prioritized_sweeping import PrioritizedPairs, PrioritizedSweeping
-from expectant.backups.replay import LargestError, RecencyReplay, Replay, Trajectory
+from expectant.backups.replay import RecencyReplay, Replay, Trajectory
 from expectant.backups.rollout import NAMED_BACKUPS, Rollout
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.state_action_pairs import AllPairs, SeenPairs
@@ -11,6 +11,6 @@ from expectant.core.interfaces import Backups
 
 __all__ = [
     "NAMED_BACKUPS", "AllPairs", "AllStates", "Backups", "CurrentState", "FeatureSweeping",
-    "LargestError", "PrioritizedPairs", "PrioritizedSweeping", "RecencyReplay", "Replay", "Rollout",
+    "PrioritizedPairs", "PrioritizedSweeping", "RecencyReplay", "Replay", "Rollout",
     "RowSweeping", "SeenPairs", "SeenStates", "SingleFeatures", "StateSampler", "Trajectory",
 ]  # fmt: skip

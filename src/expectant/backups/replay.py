@@ -1,4 +1,4 @@
-"""Experience replay: stored transitions, drawn uniformly, by recency, in order or by error."""
+"""Experience replay: stored transitions, drawn uniformly, by recency or in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter, smallest_int_type
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, or_none, whole
-from expectant.core.updates import levi_target
 from expectant.core.vectors import (
     Binary,
     BinaryTable,
@@ -20,12 +19,10 @@ from expectant.core.vectors import (
     WeightedTable,
     empty_state,
     empty_table,
-    state_value,
 )
 from expectant.core.verbs import (
     delegate,
     draw,
-    draw_for,
     free_capacity,
     function,
     grow,
@@ -261,55 +258,3 @@ class Trajectory(Backups):
             self.length,
             empty_state(context.shape),
         )
-
-
-class LargestErrorPart(NamedTuple):
-    """``candidate`` is scratch for each of the ``candidates`` that are compared."""
-
-    replay: ReplayPart
-    candidates: int
-    candidate: Binary | Weighted
-
-
-pass_on_to_replay(LargestErrorPart)
-
-
-@draw.register(LargestErrorPart)
-def _(backups, state, rng):
-    """Without values to compare, for replayed fits: any stored transition."""
-    return draw(backups.replay, state, rng)
-
-
-@draw_for.register(LargestErrorPart)
-def _(backups, agent, state, rng):
-    planner, largest, chosen = agent.planner, -1.0, 0
-    for _ in range(backups.candidates):
-        slot = draw(backups.replay, backups.candidate, rng)
-        target = levi_target(
-            planner.model, backups.candidate, planner.actions, agent.weights, agent.discount
-        )
-        value = state_value(agent.weights, backups.candidate)
-        error = abs(target - agent.centering.rate[0] - value)
-        if error > largest:
-            largest, chosen = error, slot
-    load(backups.replay.states, chosen, state)
-    return chosen
-
-
-class LargestError(Backups):
-    """Of some ``candidates`` from a replay, the state whose backup would change its value most.
-
-    The last ``capacity`` transitions are stored (None: all). It needs state values; a draw costs as
-    many look-aheads as there are candidates.
-    """
-
-    stores_transitions: ClassVar[bool] = True
-    compares_values: ClassVar[bool] = True
-
-    candidates: int = parameter(whole(1), default=8, meaning="states that are compared")
-    capacity: int | None = parameter(or_none(whole(1)), default=1000)
-    model_fits: int | str = model_fits_parameter()
-
-    def build(self, context: BuildContext) -> LargestErrorPart:
-        replay = Replay(self.capacity).build(context)
-        return LargestErrorPart(replay, self.candidates, empty_state(context.shape))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from expectant.backups.prioritized_sweeping import PrioritizedSweeping
-from expectant.backups.replay import LargestError, RecencyReplay, Replay, Trajectory
+from expectant.backups.replay import RecencyReplay, Replay, Trajectory
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.state_action_pairs import AllPairs, SeenPairs
 from expectant.backups.state_sampler import StateSampler
@@ -19,7 +19,6 @@ from expectant.core.rules import Rule, one_of, whole
 NAMED_BACKUPS: dict[str, Callable[[int | None], Backups]] = {
     "replay": Replay,
     "recency": RecencyReplay,
-    "largest_error": lambda capacity: LargestError(capacity=capacity),
     "trajectory": lambda capacity: Trajectory(capacity=capacity),
     "current": lambda capacity: CurrentState(),
     "seen": lambda capacity: SeenStates(),
@@ -62,7 +61,6 @@ class Rollout(Backups):
     )
 
     stores_transitions = property(attrgetter("first.stores_transitions"))
-    compares_values = property(attrgetter("first.compares_values"))
     draws_actions = property(attrgetter("first.draws_actions"))
     knows_state_index = property(attrgetter("first.knows_state_index"))
     draws_features = property(attrgetter("first.draws_features"))

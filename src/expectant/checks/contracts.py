@@ -232,10 +232,10 @@ def _check_act(call: Call) -> str | None:
     return _check_action(call, call.result) if type(call.part) is call.contracts.agent else None
 
 
-def _check_draw(call: Call, position: int = 0) -> str | None:
+def _check_draw(call: Call) -> str | None:
     right = _is_whole(call.result) and call.result >= -1
     wrong = _unless(right, "a slot, a whole number from 0 on, or −1", call.result)
-    return wrong or _check_features(call, position)
+    return wrong or _check_features(call, 0)
 
 
 def _check_stored(call: Call) -> str | None:
@@ -282,7 +282,6 @@ CONTRACTS: dict[verbs.Verb[object], Contract] = {
     # backup distributions
     verbs.remember: Contract(lambda call: None, read_only=(0,)),
     verbs.draw: Contract(_check_draw),
-    verbs.draw_for: Contract(lambda call: _check_draw(call, 1)),
     verbs.stored_transition: Contract(_check_stored),
     verbs.load_successor: Contract(lambda call: _check_features(call, 1)),
     verbs.free_capacity: Contract(_WHOLE),

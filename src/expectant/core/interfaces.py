@@ -325,7 +325,6 @@ class Backups(AgentComponent, abstract=True):
     stores_transitions: ClassVar[bool] = False  # draws have stored_transition and load_successor
     draws_actions: ClassVar[bool] = False  # a draw is a pair: only its action is backed up
     knows_state_index: ClassVar[bool] = True  # drawn states carry state indices, for exact models
-    compares_values: ClassVar[bool] = False  # needs state values to choose what to draw
     draws_features: ClassVar[bool] = False  # draws single features, which needs a linear model
     traces_back: ClassVar[bool] = False  # calls the model's verb predecessor
 

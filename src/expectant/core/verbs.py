@@ -42,7 +42,7 @@ __all__ = [  # noqa: RUF022  grouped by kind
     # step sizes
     "adapt", "adapt_columns", "rate", "mean_rate", "value_change", "tick", "adapt_listed",
     # backups
-    "remember", "draw", "draw_for", "can_draw", "has_more_draws", "stored_transition",
+    "remember", "draw", "can_draw", "has_more_draws", "stored_transition",
     "load_successor", "age", "relabel", "on_priority", "on_action_priority", "free_capacity",
     "grow",
     # agents
@@ -311,12 +311,6 @@ def draw(backups, state, rng):
 def can_draw(backups):
     """Return False while there is nothing to plan from; no planning step is made then."""
     return True
-
-
-@optional
-def draw_for(backups, agent, state, rng):
-    """Draw a state that this agent is to plan from; by default as :func:`draw`."""
-    return draw(backups, state, rng)
 
 
 @optional

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -36,12 +35,32 @@ def _sample_distinct(rng: np.random.Generator, size: int, count: int, rows: int)
     return samples
 
 
+class RandomTask(TabularDomain, abstract=True):
+    """A random MDP, the same in all runs, or a new one in every run."""
+
+    task_seed: int = parameter(SEED, default=0, kw_only=True, meaning="seed of the task")
+    task_per_run: bool = parameter(
+        flag(),
+        default=False,
+        kw_only=True,
+        meaning="draw the task of run r from task_seed + r; exact solutions are those of run 0",
+    )
+
+    def for_run(self, number: int) -> RandomTask:
+        return _task_of_run(self, number) if self.task_per_run else self
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A generator that draws the task."""
+        return np.random.Generator(np.random.PCG64(self.task_seed))
+
+
 @lru_cache(maxsize=16)
-def _task_of_run(task: Any, run: int) -> Any:
+def _task_of_run(task: RandomTask, run: int) -> RandomTask:
     return replace(task, task_seed=task.task_seed + run, task_per_run=False)
 
 
-class Branching(TabularDomain):
+class Branching(RandomTask):
     """A random MDP with a branching factor (Sutton & Barto 2018, figure 8.8).
 
     Dynamics
@@ -54,9 +73,6 @@ class Branching(TabularDomain):
         state 0.
     End
         with probability ``ending`` at every step.
-
-    The task is drawn from ``task_seed`` and shared by all runs. With ``task_per_run``, run r has
-    the task of ``task_seed`` + r; exact solutions are those of run 0.
     """
 
     states: int = parameter(whole(1), default=1000, meaning="states of the task")
@@ -64,8 +80,6 @@ class Branching(TabularDomain):
     actions: int = parameter(whole(1), default=2, meaning="actions in every state")
     ending: float = parameter(between(0, 1), default=0.1)
     ends_pay: bool = parameter(flag(), default=False, meaning="draw a reward for the end too")
-    task_seed: int = parameter(SEED, default=0, meaning="seed of the task")
-    task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
 
     def validate(self) -> None:
         if self.branches > self.states:
@@ -73,11 +87,8 @@ class Branching(TabularDomain):
                 f"Branching: branches must be at most states={self.states}, got {self.branches}"
             )
 
-    def for_run(self, number: int) -> Branching:
-        return _task_of_run(self, number) if self.task_per_run else self
-
     def table(self) -> FiniteMDP:
-        rng = np.random.Generator(np.random.PCG64(self.task_seed))
+        rng = self.rng
         shape = (self.states, self.actions, self.branches)
         targets = _sample_distinct(rng, self.states, self.branches, self.states * self.actions)
         rewards = rng.standard_normal((self.states, self.actions, self.branches + 1))
@@ -95,7 +106,7 @@ class Branching(TabularDomain):
         )
 
 
-class Garnet(TabularDomain):
+class Garnet(RandomTask):
     """A random MDP (Archibald, McKinnon & Thomas 1995; Bhatnagar et al. 2009).
 
     Dynamics
@@ -110,8 +121,6 @@ class Garnet(TabularDomain):
         uniform over all states.
     End
         with probability ``ending`` at every step.
-
-    ``task_seed`` and ``task_per_run`` are those of ``Branching``.
     """
 
     states: int = parameter(whole(1), default=50, meaning="states of the task")
@@ -124,8 +133,6 @@ class Garnet(TabularDomain):
     noise: float = parameter(
         at_least(0.0), default=0.0, meaning="standard deviation of rewards between outcomes"
     )
-    task_seed: int = parameter(SEED, default=0, meaning="seed of the task")
-    task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
 
     def validate(self) -> None:
         if self.branching > self.states:
@@ -133,11 +140,8 @@ class Garnet(TabularDomain):
                 f"Garnet: branching must be at most states={self.states}, got {self.branching}"
             )
 
-    def for_run(self, number: int) -> Garnet:
-        return _task_of_run(self, number) if self.task_per_run else self
-
     def table(self) -> FiniteMDP:
-        rng = np.random.Generator(np.random.PCG64(self.task_seed))
+        rng = self.rng
         pairs, shape = self.states * self.actions, (self.states, self.actions)
         targets = _sample_distinct(rng, self.states, self.branching, pairs)
         probabilities = rng.dirichlet(np.ones(self.branching), pairs) * (1.0 - self.ending)
@@ -152,23 +156,16 @@ class Garnet(TabularDomain):
         )
 
 
-class Lottery(TabularDomain):
+class Lottery(RandomTask):
     """A single random reward (Sutton & Barto 2018, figure 8.7).
 
     Dynamics
         one state and one action, which ends the episode.
     Reward
         one of ``prizes`` numbers, equally likely, drawn from N(0, 1) with the task.
-
-    ``task_seed`` and ``task_per_run`` are those of ``Branching``.
     """
 
     prizes: int = parameter(whole(1), default=10, meaning="equally likely rewards")
-    task_seed: int = parameter(SEED, default=0, meaning="seed of the task")
-    task_per_run: bool = parameter(flag(), default=False, meaning="draw another task for every run")
-
-    def for_run(self, number: int) -> Lottery:
-        return _task_of_run(self, number) if self.task_per_run else self
 
     def sampling_error(self, samples: np.ndarray) -> np.ndarray:
         """Expected squared error of the mean of ``samples`` draws, over all lotteries."""
@@ -177,7 +174,7 @@ class Lottery(TabularDomain):
         return np.where(np.asarray(samples) > 0, error, np.nan)
 
     def table(self) -> FiniteMDP:
-        rng = np.random.Generator(np.random.PCG64(self.task_seed))
+        rng = self.rng
         shape = (1, 1, self.prizes)
         return FiniteMDP(
             probabilities=np.full(shape, 1.0 / self.prizes),

@@ -95,7 +95,12 @@ def _stage(what: str, cached: bool) -> str:
 
 
 class OverallProgress(Silent):
-    """Shows the progress of many tasks with weights, and the time left without compilation."""
+    """Shows the progress of many tasks with weights, and the time left without compilation.
+
+    Of several ``stage``s the present one is shown; the ``total`` is of all, and may become less.
+    """
+
+    stage = ""
 
     def __init__(self, title: str, total: float) -> None:
         self.total, self.done, self.start = total, 0.0, time.perf_counter()
@@ -111,12 +116,12 @@ class OverallProgress(Silent):
 
     @contextmanager
     def exclude_time(self) -> Iterator[None]:
-        """Do not count the time spent within this context."""
-        start = time.perf_counter()
+        """Do not count the time spent within this context, nor twice that in a nested one."""
+        start, began = self.start, time.perf_counter()
         try:
             yield
         finally:
-            self.start += time.perf_counter() - start
+            self.start = start + time.perf_counter() - began
 
     @contextmanager
     def compilation(self, what: str, cached: bool) -> Iterator[None]:
@@ -131,11 +136,13 @@ class OverallProgress(Silent):
         if done < RELIABLE_FROM * self.total:
             return ""
         seconds = (time.perf_counter() - self.start) * (self.total - done) / done
-        return f", about {duration_text(seconds)} left"
+        return f", {'at most' if self.stage else 'about'} {duration_text(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
         """Show the present task and the weight of all finished ones."""
-        self.show_fraction(done / max(self.total, 1e-12), f"{self.time_left(done)}, now {what}")
+        stage = self.stage and f", {self.stage}"
+        left = f"{self.time_left(done)}{stage}, now {what}"
+        self.show_fraction(done / max(self.total, 1e-12), left)
 
 
 def make_reporter(progress: bool | Reporter) -> Reporter:

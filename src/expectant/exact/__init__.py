@@ -1,6 +1,5 @@
 """Exact solutions of finite MDPs, by dynamic programming and linear algebra."""
 
-from expectant.exact import update_targets
 from expectant.exact.average_reward import (
     best_epsilon_soft_gain,
     differential_values,
@@ -39,12 +38,8 @@ from expectant.exact.least_squares import (
 )
 from expectant.exact.options import (
     SubtaskSolution,
-    choice_values,
-    optimal_values_with_options,
     option_durations,
     option_model,
-    reward_respecting_option,
-    shortest_path_option,
     solve_subtask,
     universal_option_model,
 )
@@ -53,12 +48,12 @@ from expectant.exact.stability import PlanningRadius, planning_radius
 __all__ = [
     "FixedPoint", "LinearModel", "PlanningRadius", "SubtaskSolution", "action_values_of",
     "best_epsilon_soft_gain", "best_epsilon_soft_policy", "best_epsilon_soft_return",
-    "best_epsilon_soft_values", "choice_values", "differential_values",
+    "best_epsilon_soft_values", "differential_values",
     "epsilon_greedy_optimal_return", "epsilon_greedy_policy", "feature_matrix", "fixed_point",
     "gain", "greedy_policy", "jensen_gap", "least_squares_model", "linear_model", "lstd",
     "mdp_under_policy", "model_values", "optimal_action_values", "optimal_gain", "optimal_policy",
-    "optimal_values", "optimal_values_with_options", "option_durations", "option_model",
-    "planning_gap", "planning_radius", "policy_values", "reward_respecting_option",
-    "shortest_path_option", "solve_subtask", "start_return", "stationary_distribution",
-    "universal_option_model", "update_targets",
+    "optimal_values", "option_durations", "option_model",
+    "planning_gap", "planning_radius", "policy_values",
+    "solve_subtask", "start_return", "stationary_distribution",
+    "universal_option_model",
 ]  # fmt: skip

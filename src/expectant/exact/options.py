@@ -1,4 +1,4 @@
-"""Options on finite MDPs: exact models, optimal options of subtasks, values with options.
+"""Options on finite MDPs: exact models, and the optimal options of subtasks.
 
 An option is a policy π_o, (S, A) probabilities or (S,) actions, and the probabilities β_o (S,) of
 stopping on arrival in a state. With P and r the transitions and rewards under π_o and
@@ -8,7 +8,6 @@ ends the option too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
 from expectant.exact.dynamic_programming import (
-    action_values_of,
     as_policy,
     check_discount,
     expected_next,
@@ -27,8 +25,6 @@ from expectant.exact.dynamic_programming import (
     iterate_values,
     transition_matrix,
 )
-
-OptionModel = tuple[np.ndarray, np.ndarray]  # rewards (S,), successors (S, S)
 
 
 class SubtaskSolution(NamedTuple):
@@ -44,7 +40,7 @@ class SubtaskSolution(NamedTuple):
 
 def option_model(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
-) -> OptionModel:
+) -> tuple[np.ndarray, np.ndarray]:
     """r̂(s) = E[Σ_{k<K} γᵏ R] (S,) and n̂(s, s') = E[γᴷ 1(S_K = s')] (S, S) of an option.
 
     K ≥ 1 is its duration from s. The discount is included: planning backs up r̂ + n̂ᵀv.
@@ -103,74 +99,6 @@ def solve_subtask(
     return SubtaskSolution(values, greedy_policy(action_values(values)), stop)
 
 
-def reward_respecting_option(
-    domain: Domain,
-    state: int,
-    bonus: float = 1.0,
-    discount: float = 1.0,
-    *,
-    values: ArrayLike | None = None,
-    anywhere: bool = False,
-    phase: int = 0,
-) -> SubtaskSolution:
-    """The best option for the subtask of attaining a state (Sutton et al. 2023).
-
-    Stopping is worth ``bonus`` there and ``values`` (S,) elsewhere (None: zero). The option may
-    stop in that state only, or ``anywhere``.
-    """
-    here = _is_state("reward_respecting_option", domain, state)
-    stopping_values = np.where(here, bonus, 0.0 if values is None else np.array(values, float))
-    where = None if anywhere else here
-    return solve_subtask(domain, stopping_values, discount, where=where, phase=phase)
-
-
-def shortest_path_option(
-    domain: Domain, state: int, discount: float, *, phase: int = 0
-) -> SubtaskSolution:
-    """The option that reaches a state soonest, ignoring rewards, and stops there."""
-    here = _is_state("shortest_path_option", domain, state)
-    return solve_subtask(
-        domain, here.astype(float), discount, where=here, rewarded=False, phase=phase
-    )
-
-
-def choice_values(
-    domain: Domain,
-    values: ArrayLike,
-    models: Sequence[OptionModel] = (),
-    discount: float = 1.0,
-    *,
-    phase: int = 0,
-) -> np.ndarray:
-    """Values (S, A + n) of all actions, then of options, by one backup of ``values`` (S,)."""
-    values = np.asarray(values, float)
-    actions = action_values_of(domain, values, discount=discount, phase=phase)
-    options = [rewards + successors @ values for rewards, successors in models]
-    return np.column_stack([actions, *options])
-
-
-def optimal_values_with_options(
-    domain: Domain,
-    models: Sequence[OptionModel],
-    discount: float = 1.0,
-    *,
-    actions: bool = True,
-    phase: int = 0,
-) -> np.ndarray:
-    """The fixed point (S,) of v(s) = max over actions and options of r̂ + n̂ᵀv, which is v*.
-
-    ``actions=False`` allows options only.
-    """
-    dynamics = get_dynamics(domain, phase)
-    if not actions and not models:
-        raise ValueError("optimal_values_with_options: models must not be empty without actions")
-    first = 0 if actions else dynamics.rewards.shape[1]
-    return iterate_values(
-        lambda v: choice_values(domain, v, models, discount, phase=phase)[:, first:].max(axis=1),
-        np.zeros(dynamics.rewards.shape[0]),
-    )
-
-
 class _OptionSystem(NamedTuple):
     """γP (S, S), expected rewards (S,), β (S,), and M = I − γP(I − diag β) (S, S)."""
 
@@ -221,11 +149,3 @@ def _check_numbers(owner: str, numbers: ArrayLike, states: int) -> np.ndarray:
     if array.shape != (states,) or not np.isfinite(array).all():
         raise ValueError(f"{owner} must be {(states,)} finite numbers, got shape {array.shape}")
     return array
-
-
-def _is_state(owner: str, domain: Domain, state: int) -> np.ndarray:
-    """True (S,) for one state."""
-    states = get_dynamics(domain).rewards.shape[0]
-    if not 0 <= state < states:
-        raise ValueError(f"{owner}: state must be from 0 to {states - 1}, got {state!r}")
-    return np.arange(states) == state

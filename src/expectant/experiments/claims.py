@@ -5,27 +5,22 @@ A claim is made of clauses, all of which must hold. The sentence of its rule is 
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from expectant.analysis.adaptation import phases
-from expectant.analysis.panel import FLOOR, FLOORS, Panel, Unavailable
+from expectant.analysis.looks import RULE, Arm, Looks
+from expectant.analysis.panel import Panel, Unavailable
 from expectant.analysis.verdicts import (
     LEVEL,
     UNCLEAR,
     Finding,
     Outcome,
-    false_discovery_rates,
     is_refuted_at_margin,
-    p_value_of,
     verdict,
 )
 from expectant.core.rules import flag, one_of, whole
@@ -46,30 +41,18 @@ from expectant.experiments.toml_tables import (
 )
 
 KINDS = ("observation", "number", "explanation")
-JUDGING = (  # the code that decides verdicts, see judging_hash
-    "analysis/adaptation", "analysis/curves", "analysis/panel", "analysis/verdicts",
-    "experiments/claims", "experiments/clauses", "experiments/metrics",
-)  # fmt: skip
-OF_FINDING = ("effect", "low", "high", "label", "runs", "median", "ahead")
 SHORT = "not by more than the margin"
 AT_SWITCHES = "Metrics of switches are means over all switches unless one is named. "
 RULES = (
     f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
-    "runs: Student's t; Wilson's for shares of runs; inverted tests for times until a level is "
-    "reached, which are discrete, so that their intervals cover more often than they say.",
+    "runs (Student's t, on jackknife values unless every run is measured by itself).",
     "A claim holds if the interval of every part lies where the sentence says, beyond the margin.",
     "It is equal if all parts that do not hold lie within the margin of zero.",
     "It does not hold if the interval of a part lies on the other side. Both are tested with "
     "Holm's correction for several parts.",
     "Otherwise it is unclear, that is, undecided.",
     "Bin averages are clipped at J_random − 4 (J* − J_random) where the exact returns J are known. "
-    "A diverged run counts as that low, or elsewhere as the worst bin of any run in its panel. A "
-    "verdict that is another one with 1 or 10 instead of 4 says so.",
-    "The interval of a mean does not allow for a kind of run so rare that none was seen. Beside it "
-    "stand the median over runs and the share of runs that are ahead.",
-    "Verdicts are not corrected for the number of claims. The q-value is the false discovery rate "
-    "at which a verdict would still be given (Benjamini and Hochberg, over all answers of the "
-    "study).",
+    "A diverged run counts as that low, or elsewhere as the worst bin of any run in its panel.",
 )
 
 Part = tuple[Clause, list[Panel]]
@@ -154,12 +137,9 @@ class Verdict:
     all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
     nothing was drawn or the source does not give its number of runs. ``label`` names the number,
     in which ``unit``; it is claimed to be ``stated`` ("above", "at least" or "about") the
-    ``reference``. ``note`` qualifies verdicts; ``floored`` counts bins at the floor. The
-    ``statement`` is what was tested; ``short`` and ``ours`` are those of the claim. ``median`` and
-    ``ahead`` are the median of the single runs' numbers and the share of them above the reference;
-    ``floors`` are the verdicts with other floors, if any bin is below one; ``q_value`` is the false
-    discovery rate at which the verdict would still be given; ``judged_by`` is a hash of the rule
-    and the judging code.
+    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor;
+    ``level`` is that of the interval, higher where runs ended early. The ``statement`` is what was
+    tested; ``short`` and ``ours`` are those of the claim.
     """
 
     id: int
@@ -182,14 +162,10 @@ class Verdict:
     floored: int = 0
     stated: str = ""
     reference: float = math.nan
+    level: float = LEVEL
     statement: str
     short: str
     ours: bool
-    median: float = math.nan
-    ahead: float = math.nan
-    floors: Mapping[str, Outcome] = field(default_factory=dict)
-    q_value: float = math.nan
-    judged_by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number that is not finite becomes None.
@@ -203,80 +179,94 @@ class Verdict:
 
 
 def judge_claims(
-    claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes | None = None
+    claims: Sequence[Claim],
+    panels: Sequence[Panel],
+    sizes: Sizes | None = None,
+    looks: Looks | None = None,
 ) -> list[Verdict]:
     """Judge every claim whose figure is among the panels, under each interpretation.
 
     Claims on the cost of a decision are the same under all. ``sizes`` are the runs of the source's
-    figures, by default as many as there are.
+    figures, by default as many as there are; ``looks`` those after which claims are judged, by
+    figure, by default once.
     """
-    verdicts: list[tuple[Verdict, float]] = []
-    for claim in claims:
-        groups: dict[str, list[Panel]] = {}
-        for panel in panels:
-            if claim.work or any(claim.panels_of(clause, [panel]) for clause in claim.clauses):
-                groups.setdefault(panel.interpretation, []).append(panel)
-        verdicts += [
-            _judge_claim(claim, name, group, sizes or {}) for name, group in groups.items()
-        ]
-    rates = false_discovery_rates(np.array([p_value for _, p_value in verdicts]))
     return [
-        replace(said, q_value=rate)
-        for (said, _), rate in zip(verdicts, rates.tolist(), strict=True)
+        _judge_claim(claim, name, group, sizes or {}, looks or {})
+        for claim in claims
+        for name, group in _group_panels(claim, panels).items()
     ]
 
 
+def _group_panels(claim: Claim, panels: Sequence[Panel]) -> dict[str, list[Panel]]:
+    """Return the panels that a claim is about by interpretation."""
+    groups: dict[str, list[Panel]] = {}
+    for panel in panels:
+        if claim.work or any(claim.panels_of(clause, [panel]) for clause in claim.clauses):
+            groups.setdefault(panel.interpretation, []).append(panel)
+    return groups
+
+
+def _find_parts(parts: Sequence[Part], looks: Looks) -> list[Finding]:
+    return [clause.find(group, looks=looks.get(group[0].figure, ())) for clause, group in parts]
+
+
+def plan_more_runs(
+    claims: Sequence[Claim], panels: Sequence[Panel], looks: Looks
+) -> dict[Arm, int]:
+    """Return the runs at the next look of all that unclear claims depend on.
+
+    Parts of a claim that hold need no more.
+    """
+    more: dict[Arm, int] = {}
+    for claim in claims:
+        for group in _group_panels(claim, panels).values() if claim.clauses else ():
+            try:
+                parts = claim.parts(group)
+                findings = _find_parts(parts, looks)
+            except Unavailable:
+                continue
+            if verdict(findings)[0] != UNCLEAR:
+                continue
+            for (clause, chosen), finding in zip(parts, findings, strict=True):
+                runs, sizes = clause.curves_of(chosen)[0].shape[0], looks[chosen[0].figure]
+                following = next((size for size in sizes if size > runs), 0)
+                for panel in chosen if following and not finding.holds else ():
+                    for agent in clause.keys:
+                        arm = panel.figure, panel.panel, panel.interpretation, agent
+                        more[arm] = max(following, more.get(arm, 0))
+    return more
+
+
 def _judge_claim(
-    claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes
-) -> tuple[Verdict, float]:
-    """Return the verdict and its p-value."""
+    claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes, looks: Looks
+) -> Verdict:
     names = ("id", "figure", "kind", "claim", "rule", "statement", "short", "ours")
     about = {name: getattr(claim, name) for name in names}
+    if any(len(looks.get(panel.figure, ())) > 1 for panel in panels):
+        about["rule"] += f" {RULE}"
     unclear = Verdict(interpretation=interpretation, **about)
     try:
         parts = claim.parts(panels)
-        findings = (
-            claim.work.find() if claim.work else [clause.find(group) for clause, group in parts]
-        )
+        findings = claim.work.find() if claim.work else _find_parts(parts, looks)
     except Unavailable as reason:
-        return replace(unclear, detail=f"Not enough data: {reason}."), 1.0
+        return replace(unclear, detail=f"Not enough data: {reason}.")
     outcome, decisive = verdict(findings)
     floored, lost = _count_losses(claim, panels)
     evidence = "; ".join([*map(_finding_text, findings), *_side_metrics(claim, panels), *lost])
-    floors = _judge_at_floors(claim, panels, outcome)
-    depends = {x for x in floors.values() if x != outcome}
-    notes = [SHORT] if outcome == UNCLEAR and is_refuted_at_margin(findings) else []
-    notes += [f"{x} with a floor of {n}" for n, x in floors.items() if x in depends]
-    judged = replace(
+    return replace(
         unclear,
         verdict=outcome,
-        **{name: getattr(decisive, name) for name in OF_FINDING},
+        **{name: getattr(decisive, name) for name in ("effect", "low", "high", "label", "level")},
         margin=decisive.statement.margin,
+        runs=min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0),
         replication_probability=replication_probability(parts, sizes),
         detail=f"{evidence[0].upper()}{evidence[1:]}.",
         unit="times" if claim.work else decisive.unit,
-        note=", ".join(notes),
+        note=SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "",
         floored=floored,
         stated=decisive.statement.kind,
         reference=decisive.statement.reference,
-        floors=floors,
-        judged_by=judging_hash(claim),
     )
-    return judged, p_value_of(outcome, findings)
-
-
-def _judge_at_floors(claim: Claim, panels: Sequence[Panel], outcome: Outcome) -> dict[str, Outcome]:
-    """Return the verdicts with each of :data:`FLOORS`; empty if no bin is below the highest."""
-    highest = {id(panel): panel.floor_at(min(FLOORS)) for panel in panels}
-    used = [(p, p.curves[a]) for p in panels for a in claim.agents if a in p.curves]
-    if not any((~(curve >= highest[id(p)])).any() for p, curve in used if math.isfinite(p.floor)):
-        return {}
-    outcomes = {}
-    for multiple in FLOORS:
-        moved = [panel.with_floor(multiple) for panel in panels]
-        findings = [clause.find(group) for clause, group in claim.parts(moved)]
-        outcomes[f"{multiple:g}×"] = outcome if multiple == FLOOR else verdict(findings)[0]
-    return outcomes
 
 
 def replication_probability(parts: Sequence[Part], sizes: Sizes) -> float:
@@ -351,44 +341,6 @@ def _count_losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]
                 count += below
     losses = {"diverged": diverged, "counted as the floor": clipped}
     return count, [f"{kind}: {', '.join(agents)}" for kind, agents in losses.items() if agents]
-
-
-def _code_words(node: ast.AST) -> Iterator[str]:
-    """Yield a syntax tree as words, without docstrings, imports, types and wording.
-
-    Strings with a space are taken for wording.
-    """
-    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    if is_docstring or isinstance(node, ast.Import | ast.ImportFrom):
-        return
-    yield f"({type(node).__name__}"
-    for name, value in ast.iter_fields(node):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, ast.AST):
-                yield from _code_words(item) if name not in ("annotation", "returns") else ()
-            elif item is not None and " " not in str(item):
-                yield repr(item)
-    yield ")"
-
-
-@cache
-def _judging_code() -> str:
-    package = Path(__file__).parents[1]
-    trees = [ast.parse((package / f"{name}.py").read_text("utf-8")) for name in JUDGING]
-    return " ".join(word for tree in trees for word in _code_words(tree))
-
-
-def judging_hash(claim: Claim | None = None) -> str:
-    """Return a hash of the judging code, and of a claim's rule.
-
-    It changes with the code that decides a verdict, not with comments, docstrings or wording.
-    """
-    rule = [
-        (c.metric.name, c.groups, c.statement, c.relative_margin, c.across, c.figure)
-        for c in (claim.clauses if claim else ())
-    ]
-    about = repr((claim.figure, claim.panel, rule)) if claim else ""
-    return hashlib.sha256(f"{_judging_code()} {about}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.adaptation import is_adaptation_test, reference_returns
+from expectant.analysis.looks import Arm
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.analysis.verdicts import LEVEL, Finding, holm_correction
 from expectant.core.files import write_text
-from expectant.engine.progress import say
-from expectant.experiments.claims import Claim, Verdict, judge_claims
+from expectant.engine.progress import OverallProgress, say
+from expectant.experiments.claims import Claim, Verdict, judge_claims, plan_more_runs
 from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import (
     CURVES,
@@ -32,7 +33,8 @@ from expectant.experiments.curves import (
     settings_hashes,
     write_curves,
 )
-from expectant.experiments.runner import Work, compute, write_trials
+from expectant.experiments.engines import Kernels, make_engine
+from expectant.experiments.runner import Work, arm_of, compute, write_trials
 from expectant.experiments.store import (
     CONFIG,
     RUN,
@@ -47,6 +49,7 @@ from expectant.experiments.store import (
     versions,
 )
 from expectant.experiments.study import (
+    ABLATION,
     LOCA,
     QUICK_RUNS,
     Detail,
@@ -58,7 +61,7 @@ from expectant.experiments.study import (
 )
 from expectant.experiments.study_report import adaptation_rows, write_report
 from expectant.experiments.toml_tables import read_text
-from expectant.experiments.trials import Trial
+from expectant.experiments.trials import Trial, cost
 
 LOCA_ROWS, VARIANTS = "loca.json", "interpretations.json"
 
@@ -66,30 +69,73 @@ LOCA_ROWS, VARIANTS = "loca.json", "interpretations.json"
 def reproduce(
     config: StudyConfig, folder: Path, threads: int | None = None, target: Path | None = None
 ) -> list[Verdict]:
-    """Compute what is missing in the store of a folder, then write all results to ``target``."""
+    """Compute what is missing in the store of a folder, and write all results to ``target``."""
     target = target or folder
     check_layout(folder)
     mark_folder(folder, STUDY)
     mark_folder(target, STUDY)
-    work = compute(config.trials, Store(folder), threads=threads, title=config.study.name)
+    return _write_results(config, target, run_in_looks(config, folder, target, threads))
+
+
+def run_in_looks(config: StudyConfig, folder: Path, target: Path, threads: int | None) -> Work:
+    """Compute the runs that figures draw, then those of the first look, then of undecided claims.
+
+    A first page is written when the figures can be drawn, unless their runs were there already or
+    no more can follow.
+    """
+    looks, claims, kernels = config.looks, config.study.claims, Kernels()
+    work = Work([replace(trial, runs=0) for trial in config.trials], Store(folder))
+    engine = make_engine("threads", threads, None, kernels)
+    first = {arm_of(trial): looks[trial.experiment][0] for trial in config.trials}
+    most = {arm_of(trial): trial.runs for trial in config.trials}
+    main = tuple(name for name in config.figures if not name.startswith(ABLATION))
+
+    def run_stage(stage: str, runs: Mapping[Arm, int]) -> None:
+        overall.stage = stage
+        work.extend(runs)
+        work.run_tasks(engine, kernels, work.missing(), overall)
+        work.raise_failure()
+
+    with OverallProgress(config.study.name, _cost_left(work, most)) as overall:
+        if main and max(map(len, looks.values())) > 1:
+            drawn = {arm: config.drawn_runs(arm[0]) for arm in first if arm[0] in main}
+            run_stage("figures", drawn)
+            if work.computed:
+                with overall.exclude_time():
+                    _write_results(replace(config, figures=main, provisional=True), target, work)
+                say(f"first page: {target / 'report.html'}")
+        run_stage("claims and ablations", first)
+        while more := plan_more_runs(claims, work.panels(), looks):
+            overall.total = overall.done + _cost_left(work, {arm: most[arm] for arm in more})
+            run_stage("undecided claims", more)
+    return work
+
+
+def _cost_left(work: Work, runs: Mapping[Arm, int]) -> float:
+    """Return the cost of the runs that trials lack, equal ones counted once."""
+    left: dict[str, float] = {}
+    for name, trial in zip(work.names, work.trials, strict=True):
+        missing = runs.get(arm_of(trial), 0) - sum(map(len, work.batches.get(name, ())))
+        left[name] = max(left.get(name, 0.0), cost(trial) * missing)
+    return sum(left.values())
+
+
+def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdict]:
+    """Write the table of trials, curves, claims, figures and report."""
+    trials = [trial for trial in work.trials if trial.experiment in config.figures]
+    panels = [panel for panel in work.panels() if panel.figure in config.figures]
     write_trials(work, target)
-    panels = group_panels(config.trials, work.curves())
-    write_curves(target / CURVES, panels, config.trials, config.facts())
-    say("judging claims, drawing figures, writing the report")
-    verdicts = judge_claims(config.study.claims, panels, config.study.sizes)
-    _write_verdicts(config, target, verdicts)
+    write_curves(target / CURVES, panels, trials, config.facts())
+    verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
+    warning = {"warning": config.warning} if config.warning else {}
+    _write_json(target / "claims.json", [{**v.to_dict(), **warning} for v in verdicts])
     write_report(config, target, panels, verdicts)
     if config.study.name == LOCA:
         references = reference_returns(next(filter(is_adaptation_test, panels)))
-        rows = adaptation_rows(panels, config.trials)
-        data = {"references": references, "seed": config.trials[0].seed, "rows": rows}
+        rows = adaptation_rows(panels, trials)
+        data = {"references": references, "seed": trials[0].seed, "rows": rows}
         _write_json(target / LOCA_ROWS, data)
     return verdicts
-
-
-def _write_verdicts(config: StudyConfig, folder: Path, verdicts: Sequence[Verdict]) -> None:
-    warning = {"warning": config.warning} if config.warning else {}
-    _write_json(folder / "claims.json", [{**v.to_dict(), **warning} for v in verdicts])
 
 
 def _write_json(path: Path, data: object) -> None:
@@ -135,18 +181,13 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
 
 
 def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
-    """Judge the claims of a results folder again, from its curves; write figures and report.
-
-    ``trust`` imports its modules.
-    """
+    """Write figures and report of a results folder again; ``trust`` imports its modules."""
     if require_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
         from expectant.experiments.sweep_report import report_sweep
 
         return report_sweep(folder, trust=trust)
     config, panels = read_stored(folder, trust)
-    verdicts = judge_claims(config.study.claims, panels, config.study.sizes)
-    if verdicts:
-        _write_verdicts(config, folder, verdicts)
+    verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
     return write_report(config, folder, panels, verdicts)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from expectant.analysis.looks import Arm
 from expectant.analysis.panel import Panel
 from expectant.core.config import needs_trust
 from expectant.core.errors import describe_error
@@ -90,6 +91,13 @@ class Work:
                     self._keep(batch, name, numbers)
                     self.found += 1
 
+    def extend(self, runs: Mapping[Arm, int]) -> None:
+        """Raise the number of runs of some trials."""
+        self.trials = [
+            replace(trial, runs=max(trial.runs, runs.get(arm_of(trial), 0)))
+            for trial in self.trials
+        ]
+
     def name_trials(self, trials: Sequence[Trial]) -> list[str]:
         """Return the storage names of trials; "" of one that fails."""
         hashes, names = Hashes(), list[str]()
@@ -136,31 +144,35 @@ class Work:
         return tasks
 
     def run_tasks(
-        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], title: str
+        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], overall: OverallProgress
     ) -> None:
         """Compute tasks and store their batches as they come; a failure does not stop others."""
         mark_folder(self.folder)
-        with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
-            by_name = {task.name: task for task in tasks}
-            with overall.exclude_time():
-                kernels.compile_ahead(by_name.values(), overall)
-            for task in by_name.values():
-                try:
-                    kernels.load(task, overall)
-                except Exception as error:  # of Numba, or of a user's part
-                    self.failed[task.trial.id] = describe_error(error)
-            for task, runs, problem in engine(
-                (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
-                lambda trial, part: overall.show(trial.id, overall.done + part),
-            ):
-                overall.done += task.cost
-                overall.show(task.trial.id, overall.done)
-                if problem is not None:
-                    self.failed[task.trial.id] = describe_error(problem)
-                    continue
-                batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
-                self._keep(batch, task.name, task.numbers)
-                self.computed += 1
+        by_name = {task.name: task for task in tasks}
+        with overall.exclude_time():
+            kernels.compile_ahead(by_name.values(), overall)
+        for task in by_name.values():
+            try:
+                kernels.load(task, overall)
+            except Exception as error:  # of Numba, or of a user's part
+                self.failed[task.trial.id] = describe_error(error)
+        for task, runs, problem in engine(
+            (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
+            lambda trial, part: overall.show(trial.id, overall.done + part),
+        ):
+            overall.done += task.cost
+            overall.show(task.trial.id, overall.done)
+            if problem is not None:
+                self.failed[task.trial.id] = describe_error(problem)
+                continue
+            batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
+            self._keep(batch, task.name, task.numbers)
+            self.computed += 1
+
+    def raise_failure(self) -> None:
+        """Raise a TrialError if a trial failed."""
+        for trial, reason in self.failed.items():
+            raise TrialError(f"{trial}: {reason}")
 
     # ------------------------------------------------------------------------------------- results
 
@@ -178,7 +190,8 @@ class Work:
         """Return the curves of all runs, grouped by panel, for analyses and claims."""
         if self.failed:
             raise ValueError(f"{self.folder}: not all trials are finished; run the sweep again")
-        return group_panels(self.trials, self.curves())
+        started = [(t, c) for t, c in zip(self.trials, self.curves(), strict=True) if t.runs]
+        return group_panels(*zip(*started, strict=True)) if started else []
 
     def finished_runs(self) -> list[list[FinishedRun]]:
         """List the finished runs of every trial in order, curves replaced by their means."""
@@ -239,6 +252,10 @@ class Work:
         )
 
 
+def arm_of(trial: Trial) -> Arm:
+    return trial.experiment, trial.panel, trial.interpretation, trial.agent_key
+
+
 def order_evenly(tasks: Sequence[Task]) -> list[Task]:
     """Order tasks such that any beginning is spread evenly over the list.
 
@@ -254,9 +271,10 @@ def compute(
 ) -> Work:
     """Compute all trials on threads, equal ones once; raise TrialError if one fails."""
     kernels, work = Kernels(), Work(trials, store)
-    work.run_tasks(make_engine("threads", threads, None, kernels), kernels, work.missing(), title)
-    for trial, reason in work.failed.items():
-        raise TrialError(f"{trial}: {reason}")
+    engine, tasks = make_engine("threads", threads, None, kernels), work.missing()
+    with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
+        work.run_tasks(engine, kernels, tasks, overall)
+    work.raise_failure()
     return work
 
 

@@ -260,7 +260,7 @@ class Store:
                 curves.update(zip(numbers, (run.curve for run in batch.runs), strict=True))
         if not curves.keys() >= set(range(runs)):
             raise self.incomplete()
-        return np.stack([curves[number] for number in range(runs)])
+        return np.stack([curves[number] for number in range(runs)]) if runs else np.empty((0, 0))
 
     def incomplete(self) -> ValueError:
         """The error for runs that are missing or damaged."""

@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from expectant.analysis.looks import look_sizes
 from expectant.core.config import allow_local_imports, suggest_name, trust_message
 from expectant.core.rules import whole
 from expectant.experiments.claims import Claim, Sizes, read_claims
@@ -40,6 +41,7 @@ from expectant.experiments.trials import Trial
 STUDY, CLAIMS, INTERPRETATIONS = "study.toml", "claims.toml", "interpretations.toml"
 PAPER = "kudashkina-2021"
 LOCA = "loca"  # the study of the local-change adaptation test
+ABLATION = "ablation"  # figures whose names begin with it come last
 QUICK_RUNS = 5
 
 
@@ -80,7 +82,7 @@ class InterpretationsFile:
 class StudyFile:
     """The keys of ``study.toml``.
 
-    ``claim_runs``: runs that claims are judged by, where those are more than are drawn.
+    ``claim_runs``: runs that claims are judged by at most, where those are more than are drawn.
     ``only``: figures that are run under some interpretations only.
     ``worlds``: figures whose domains the report draws.
     ``unsized``: figures whose number of runs the source does not give.
@@ -272,6 +274,7 @@ class StudyConfig:
     """The part of a study to run; it is written beside the results.
 
     ``panels`` (a figure without panels goes by its own name) and ``agents`` select some by name.
+    ``provisional``: a first page, while more runs are computed.
     """
 
     study: Study
@@ -281,6 +284,7 @@ class StudyConfig:
     quick: bool = False
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    provisional: bool = False
 
     @property
     def asked_runs(self) -> int | None:
@@ -291,9 +295,16 @@ class StudyConfig:
         return self.asked_runs or self.study.experiments[figure].runs
 
     def claim_runs(self, figure: str) -> int:
-        """Return the number of runs that claims about a figure are judged by."""
+        """Return the number of runs that claims about a figure are judged by at most."""
         drawn = self.drawn_runs(figure)
         return self.asked_runs or max(self.study.claim_runs.get(figure, 0), drawn)
+
+    @property
+    def looks(self) -> dict[str, tuple[int, ...]]:
+        """Numbers of runs after which claims are judged, by figure."""
+        return {
+            name: look_sizes(self.drawn_runs(name), self.claim_runs(name)) for name in self.figures
+        }
 
     def experiment(
         self, figure: str, interpretation: str, changed: Mapping[str, DetailChoice] | None = None
@@ -310,14 +321,14 @@ class StudyConfig:
 
     @cached_property
     def trials(self) -> list[Trial]:
-        """All trials in the order of the report, with the runs that claims are judged by."""
+        """All trials in the order of the report, with the most runs that claims are judged by."""
         trials = []
         for figure in self.figures:
             for interpretation in self.study.interpretations_of(figure):
                 experiment = self.experiment(figure, interpretation)
                 judged = replace(experiment, runs=self.claim_runs(figure))
                 trials += judged.trials(interpretation)
-        return trials
+        return sorted(trials, key=lambda trial: trial.experiment.startswith(ABLATION))
 
     def _flags(self, figure: str | None = None) -> list[str]:
         """Return the flags that select this part of the study, or one figure of it."""
@@ -342,6 +353,8 @@ class StudyConfig:
     @property
     def warning(self) -> str:
         """A warning for readers unless all runs are there."""
+        if self.provisional:
+            return "first page: more runs are being computed, and replace it when they are done"
         if self.quick:
             return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
         return "" if self.runs is None else f"{self.runs} runs of everything"

@@ -10,18 +10,18 @@ from typing import Any
 
 from expectant import report
 from expectant.analysis.adaptation import is_adaptation_test, score_adaptation
+from expectant.analysis.looks import RULE
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
 from expectant.experiments.curves import CURVES
 from expectant.experiments.grid import value_text
 from expectant.experiments.runner import read_trials, version_rows
-from expectant.experiments.study import StudyConfig
+from expectant.experiments.study import ABLATION, StudyConfig
 from expectant.experiments.trials import Trial
 from expectant.report.figure import FILES
 from expectant.report.formatting import figure_name, format_two_digits
 from expectant.report.terminal_tables import curve_rows
 
-ABLATION = "ablation"  # figures whose names begin with it are folded
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
 
@@ -98,8 +98,8 @@ def write_study_page(
     paper_claims = sum(not claim.ours for claim in study.claims) if study.source else 0
     sections = [
         report.Header(
-            study.title, "", study.notes, study.source, study.link, _header_facts(config, folder),
-            config.warning,
+            study.title, "", study.notes, study.source, study.link,
+            _header_facts(config, folder, panels), config.warning,
         ),
         report.Summary(entries, main, paper_claims),
         *_adaptation_tables(panels, trials),
@@ -116,11 +116,11 @@ def write_study_page(
     return report.write_page(folder / "report.html", sections, report.palette_of(panels))
 
 
-def _header_facts(config: StudyConfig, folder: Path) -> list[str]:
+def _header_facts(config: StudyConfig, folder: Path, panels: Sequence[Panel]) -> list[str]:
     """Return the date of the curves, the seed and the number of runs."""
     computed = datetime.fromtimestamp((folder / CURVES).stat().st_mtime, UTC)
-    runs = sorted({config.claim_runs(figure) for figure in config.figures})
-    counted = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else str(runs[0])
+    runs = sorted(curve.shape[0] for panel in panels for curve in panel.curves.values())
+    counted = f"{runs[0]} to {runs[-1]}" if runs[0] < runs[-1] else str(runs[0])
     seed = f"seed {config.trials[0].seed}"
     return [f"{computed.day} {computed:%B %Y}", seed, f"{counted} runs of every agent"]
 
@@ -130,7 +130,8 @@ def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> report.
     judged = {entry["id"] for entry in entries}
     metrics = [m for claim in config.study.claims if claim.id in judged for m in claim.metrics]
     meanings = {metric.title: f"{metric.meaning}." for metric in metrics}
-    return report.Rules([*RULES, AT_SWITCHES] if meanings else [], list(meanings.items()))
+    looks = [RULE] if any(len(sizes) > 1 for sizes in config.looks.values()) else []
+    return report.Rules([*RULES, *looks, AT_SWITCHES] if meanings else [], list(meanings.items()))
 
 
 def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, str]]]:

@@ -22,7 +22,7 @@ from expectant.core.config import Config
 from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import to_32_bits
-from expectant.engine.progress import say
+from expectant.engine.progress import OverallProgress, say
 from expectant.experiments.best import Best, best
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.engines import Kernels, make_engine
@@ -191,7 +191,8 @@ def run_sweep(
             tasks = work.missing(shard)
             if tasks:  # the table exists only while it is of all batches
                 (folder / TRIALS).unlink(missing_ok=True)
-            work.run_tasks(runner, kernels, tasks, experiment.name)
+            with OverallProgress(experiment.name, sum(task.cost for task in tasks)) as overall:
+                work.run_tasks(runner, kernels, tasks, overall)
 
         if search is None:
             _report_other_versions(work)
