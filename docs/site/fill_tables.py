@@ -54,6 +54,7 @@ CSV_FILES = {
     "parameters": "measured/parameters:choices",
     "interpretations": "measured/interpretations:rows",
     "which-agent": "which-agent",
+    "coverage": "measured/coverage:rows",
 }
 
 Row = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,8 @@ from scipy.special import ndtr
 
 from expectant.analysis import Panel
 from expectant.analysis.verdicts import verdict as judging_verdict
-from expectant.experiments.claims import Claim, Verdict, judge_claims, plan_more_runs
+from expectant.experiments import claims as claims_module
+from expectant.experiments.claims import Claim, Verdict, judge_claims, judging_hash, plan_more_runs
 from expectant.experiments.clauses import FIGURES, AgentGroups, Clause, CostRule
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.study import read_study
@@ -124,6 +126,52 @@ def test_bins_that_count_as_the_floor_are_counted():
     assert "counted as the floor: 2 of 6 bins of a" in found.detail
 
 
+def test_a_verdict_that_depends_on_the_floor_says_so():
+    """Random is 0 and the optimum 10; 2 of 40 runs earn −99: clipped at −10, −40 or −100."""
+    curves = np.repeat(spread(4.0, 0.1), 4, axis=1)
+    curves[:2] = -99.0
+    data = replace(plain("", a=curves), floor=-40.0)
+    found = judged(of_all("mean", "a", margin=0.5), data)
+    assert found.floors == {"1×": HOLDS, "4×": UNCLEAR, "10×": UNCLEAR}
+    assert (found.verdict, found.note) == (UNCLEAR, "holds with a floor of 1×")
+    assert found.median == pytest.approx(4.0, abs=0.1) and found.ahead == 0.95
+    assert judged(of_all("mean", "a"), replace(data, curves={"a": curves[2:]})).floors == {}
+    failed = judged(of_all("failed", "a", high=0.5), data)
+    assert failed.effect == 1.0 and {*failed.floors.values()} == {FAILS}  # 4 is less than 5
+
+
+def test_the_number_of_runs_is_that_of_the_number_shown():
+    """The second clause, of 40 runs, decides; the first has 7."""
+    few = replace(plain("", a=spread(9.0, 0.1, 7)), figure="few")
+    both = of_all("mean", "a").clauses[0], of_all("mean", "a", margin=5.0).clauses[0]
+    said = Claim(1, "f", "It is so.", clauses=(replace(both[0], figure="few"), both[1]))
+    found = judged(said, plain("", a=spread(0.0, 1.0)), few)
+    assert (found.verdict, found.runs) == (EQUAL, 40)
+
+
+def test_verdicts_have_false_discovery_rates():
+    """One p-value of 0.04 and three of nearly 1 or 0: the q-values are Benjamini–Hochberg's."""
+    data = plain("", a=spread(1.0, 1.0), b=spread(HALF * 1.01, 1.0), c=spread(0.0, 1.0))
+    found = judge_claims([of_all("mean", agent) for agent in "abc"], [data])
+    assert [one.verdict for one in found] == [HOLDS, HOLDS, UNCLEAR]
+    assert found[0].q_value < 1e-6 and found[2].q_value == 1.0
+    assert found[1].q_value == pytest.approx(0.0483 * 3 / 2, abs=1e-3)
+
+
+def test_a_hash_of_judging_code_ignores_wording_and_notices_numbers():
+    def hashed(code: str) -> str:
+        return " ".join(claims_module._code_words(ast.parse(code)))
+
+    code = 'import os\nSHARE = 0.25  # late\ndef f(x: int) -> int:\n    """Do."""\n    return x + SHARE\n'
+    same = "SHARE = 0.25\ndef f(\n    x,\n):\n    return x + SHARE"
+    assert hashed(code) == hashed(same) != hashed(same.replace("0.25", "0.3"))
+    assert hashed(same) != hashed(same.replace("+", "-"))
+    assert hashed("f('so it is')") == hashed("f('so be it')") != hashed("f('so')")
+    plain_rule, other = of_all("mean", "a"), of_all("mean", "a", margin=0.1)
+    assert judging_hash(plain_rule) == judging_hash(replace(plain_rule, claim="So it is."))
+    assert judging_hash(plain_rule) != judging_hash(other)
+
+
 def test_whether_runs_diverge_is_told_by_the_runs_themselves():
     """Half of the runs are lost: a floor under what is lost must not hide it."""
     curves = np.repeat(spread(0.0, 1.0), 4, axis=1)
@@ -199,7 +247,18 @@ def test_verdicts_serialise():
         *("id", "figure", "interpretation", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "replication_probability", "rule", "detail"),
         *("label", "unit", "note", "floored", "stated", "reference"),
-        *("level", "statement", "short", "ours", "statistic"),
+        *(
+            "level",
+            "statement",
+            "short",
+            "ours",
+            "median",
+            "ahead",
+            "floors",
+            "q_value",
+            "judged_by",
+        ),
+        "statistic",
     ]
     assert found["statistic"] == found["effect"] and json.dumps(found, allow_nan=False)
 
@@ -236,6 +295,9 @@ def test_a_margin_can_be_a_share_of_what_is_measured(second, outcome):
     assert (found.margin, found.verdict, found.unit) == (
         4.0, outcome, "return, summed over episodes",
     )  # fmt: skip
+    shaky = plain("", a=[[0.0, 1.0, 4.0, 1.0], [0.0, 1.0, 1.0, 4.0]])  # as steady on average
+    steady = judged(of_all("unsteadiness", "a", margin=9.0, relative_margin=0.1), shaky)
+    assert steady.margin == pytest.approx(0.9)
     large = of_all("regret-falls", "a", margin=1.0, relative_margin=0.1)
     assert judged(large, data).margin == 1.0
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Panel, Unavailable
+from expectant.analysis.verdicts import first_positive
 
 RECOVERED_FRACTION = 0.8
 REGRET_EPISODES = 500  # at the beginning of a phase
@@ -56,7 +57,8 @@ def cross_fitted_lows(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.n
     """Level of runs (n, bins) in the lowest bin after each switch, without selection bias.
 
     Each half of the runs chooses the bin, by its mean, in which the other half is measured:
-    (switches, n). Intervals are widened by ``CROSS_FIT_WIDENING``.
+    (switches, n). Where several bins are almost as low, the mean is too high on average, by less
+    than ``selection_biases``.
     """
     return np.stack([_cross_fit_lowest(phase) for phase in _phase_bins(panel, curves, needed)])
 
@@ -69,6 +71,15 @@ def _cross_fit_lowest(phase: np.ndarray) -> np.ndarray:
         other_half = phase[1 - half :: 2].mean(axis=0)
         lows[half::2] = phase[half::2, other_half.argmin()]
     return lows
+
+
+def selection_biases(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
+    """Cross-fitted minus plain lowest level after each switch, (switches,), 0 or more.
+
+    The first is biased upward, the second downward: the lowest level is between their means.
+    """
+    plain = lowest_bins(panel, curves.mean(axis=0), needed)
+    return np.maximum(cross_fitted_lows(panel, curves, needed).mean(axis=1) - plain, 0.0)
 
 
 def drops(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
@@ -123,6 +134,34 @@ def recovery_times(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarr
     reached = late & (phase >= (target - slack)[..., None])
     episodes = (reached.argmax(axis=-1) + 1) * float(panel.bin)
     return np.where(np.isnan(phase).any(axis=-1), np.nan, episodes)
+
+
+def recovery_intervals(
+    panel: Panel, curves: np.ndarray, tail: float, needed: int = 1
+) -> np.ndarray:
+    """Intervals of ``recovery_times`` of the mean curve of runs (n, bins): (switches, 2).
+
+    The first bin that reaches the target is bounded for every bin that may be the lowest; a fifth
+    of the ``tail`` goes to the choice of those.
+    """
+    from scipy.special import stdtrit
+
+    ends = []
+    for phase in _phase_bins(panel, curves, needed):
+        runs, bins = phase.shape
+        level = phase[:, -max(1, bins // 5) :].mean(axis=1)
+        above = phase - phase[:, [phase.mean(axis=0).argmin()]]
+        error = above.std(axis=0, ddof=1) / math.sqrt(runs)
+        surely = above.mean(axis=0) + float(stdtrit(runs - 1, 0.2 * tail / bins)) * error > 0.0
+        bounds = []
+        for lowest in np.flatnonzero(~surely):
+            target = (1.0 - RECOVERED_FRACTION) * phase[:, lowest] + RECOVERED_FRACTION * level
+            slack = ROUNDING * max(1.0, abs(target.mean()))
+            contrasts = phase[:, lowest:] - target[:, None] + slack
+            bounds.append(lowest + np.array(first_positive(contrasts, 0.8 * tail)))
+        low, high = np.min(bounds, axis=0)[0], np.max(bounds, axis=0)[1]
+        ends.append([min(end, bins - 1) + 1.0 for end in (low, high)])
+    return np.array(ends) * panel.bin
 
 
 BEFORE, LOCAL, AFTER = 0, 1, 2  # the phases of the local-change test

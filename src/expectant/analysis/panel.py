@@ -12,6 +12,9 @@ import numpy as np
 
 from expectant.analysis.verdicts import clip_at_floor
 
+FLOOR = 4.0  # stuck and diverged bins count as random − 4 × (optimal − random)
+FLOORS = (1.0, FLOOR, 10.0)  # at which verdicts are compared
+
 
 class Unavailable(Exception):
     """The data lack something that a statistic needs."""
@@ -42,7 +45,8 @@ class Panel:
 
     ``optimum`` is the exact return of acting ε-greedily on optimal values, ``best_soft`` that of
     the best ε-soft policy, ``levels`` are further reference lines. ``origin`` is the episode drawn
-    as zero. ``floor`` is the lower clip of bins in claims. ``of_errors``: lower is better.
+    as zero. ``floor`` is the lower clip of bins in claims: as often as ``floor_multiple`` says as
+    far below acting at random as that is below the optimum. ``of_errors``: lower is better.
     """
 
     figure: str
@@ -63,6 +67,7 @@ class Panel:
     best_soft: float = math.nan
     changes: tuple[float, ...] = ()
     floor: float = math.nan
+    floor_multiple: float = FLOOR
     of_errors: bool = False
 
     def __repr__(self) -> str:
@@ -108,6 +113,14 @@ class Panel:
         curves = list(self.curves.values())
         clipped = clip_at_floor(curves, self.floor, of_errors=self.of_errors)
         return dict(zip(self.curves, clipped, strict=True))
+
+    def with_floor(self, multiple: float) -> Panel:
+        return replace(self, floor=self.floor_at(multiple), floor_multiple=multiple)
+
+    def floor_at(self, multiple: float) -> float:
+        """The return of acting at random, minus ``multiple`` × (optimal − random)."""
+        at_random = (self.floor + self.floor_multiple * self.optimum) / (1.0 + self.floor_multiple)
+        return at_random - multiple * (self.optimum - at_random)
 
     @property
     def runs(self) -> int:

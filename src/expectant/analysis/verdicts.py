@@ -100,9 +100,7 @@ UNCLEAR: Outcome = "unclear"
 
 LEVEL = 0.95
 TAIL = (1.0 - LEVEL) / 2.0
-# Halves of the runs that choose a bin for each other are correlated if all bins are equal, by at
-# most 0.36 (three bins): √1.36 = 1.17.
-CROSS_FIT_WIDENING = 1.17
+SMALLER_TAILS = tuple(TAIL / 2**k for k in range(6))  # at which intervals are inverted to p-values
 ROUNDING = 1e-9  # relative; sums in another order differ by less
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
@@ -138,8 +136,11 @@ class Finding(NamedTuple):
 
     ``p_fails`` is small if the number is below reference − margin (*about*: outside the margin),
     ``p_equal`` if it is within the margin (*above* only), ``p_short`` if it is not above
-    reference + margin (other kinds: as ``p_fails``); 1 if not applicable. ``label`` names the
-    number, ``unit`` its unit; ``level`` is that of the interval.
+    reference + margin (other kinds: as ``p_fails``), ``p_holds`` if the statement is true; 1 if not
+    applicable. ``label`` names the number, ``unit`` its unit, ``runs`` how many it is from;
+    ``level`` is that of the interval.
+    ``median`` is that of the single runs' numbers and ``ahead`` the share of them above the
+    reference, a tie counting half; NaN where runs have no number of their own.
     """
 
     statement: Statement
@@ -152,6 +153,10 @@ class Finding(NamedTuple):
     p_short: float = 1.0
     unit: str = ""
     level: float = LEVEL
+    p_holds: float = 1.0
+    runs: int = 0
+    median: float = math.nan
+    ahead: float = math.nan
 
     @property
     def holds(self) -> bool:
@@ -207,14 +212,14 @@ def assess(
     statement: Statement,
     label: str = "",
     effect: float | None = None,
-    widened: float = 1.0,
+    bias: tuple[float, float] = (0.0, 0.0),
     share: float = 1.0,
 ) -> Finding:
     """Assess a statement by values (runs,) with Student's t.
 
-    ``effect`` is the estimate if it is not their mean. The interval is ``widened`` by a factor if
-    runs depend on each other. A single run has no interval. ``share`` is that of the error rate
-    which is spent at this look; p-values are divided by it.
+    ``effect`` is the estimate if it is not their mean. The number may lie below and above it by
+    ``bias``, by which the ends of the interval move outward. A single run has no interval.
+    ``share`` is that of the error rate which is spent at this look; p-values are divided by it.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -222,45 +227,140 @@ def assess(
     centre, runs = float(values.mean()), values.size
     effect = centre if effect is None else effect
     if runs < 2 or math.isnan(effect):
-        return Finding(statement, effect, math.nan, math.nan, 1.0, 1.0, label)
-    error = widened * float(values.std(ddof=1)) / math.sqrt(runs)
+        return Finding(statement, effect, math.nan, math.nan, 1.0, 1.0, label, runs=runs)
+    error = float(values.std(ddof=1)) / math.sqrt(runs)
     if error <= ROUNDING * max(1.0, abs(effect)):
         error = 0.0
+    lowest, highest = effect - bias[0], effect + bias[1]
 
     def p_below(bound: float) -> float:
         """p-value for the number being below a bound."""
-        difference = effect - bound
+        difference = highest - bound
         if error == 0.0:
             return 0.0 if difference < -statement.slack else 1.0
         return min(1.0, float(stdtr(runs - 1, difference / error)) / share)
 
     def p_above(bound: float) -> float:
-        difference = effect - bound
+        difference = lowest - bound
         if error == 0.0:
             return 0.0 if difference > statement.slack else 1.0
         return min(1.0, float(stdtr(runs - 1, -difference / error)) / share)
 
     half = float(stdtrit(runs - 1, 1.0 - TAIL * share)) * error
+    finding = _finding(statement, (effect, lowest - half, highest + half), p_below, p_above)
+    if statement.kind == ABOVE and error == 0.0:
+        inside = abs(effect - statement.reference) <= statement.margin + statement.slack
+        finding = finding._replace(p_equal=float(not inside))
+    above = values - statement.reference
+    ahead = float((above > statement.slack).mean() + (abs(above) <= statement.slack).mean() / 2.0)
+    level, median = 1.0 - 2.0 * TAIL * share, float(np.median(values))
+    return finding._replace(label=label, level=level, runs=runs, median=median, ahead=ahead)
+
+
+def assess_interval(
+    effect: float,
+    interval_at: Callable[[float], tuple[float, float]],
+    statement: Statement,
+    label: str = "",
+    runs: int = 0,
+    share: float = 1.0,
+) -> Finding:
+    """Assess a statement by confidence intervals, a function of the probability in each tail.
+
+    A p-value is the smallest of :data:`SMALLER_TAILS` whose interval excludes the bound, else 1.
+    ``share`` is that of the error rate which is spent at this look.
+    """
+    if runs < 2 or math.isnan(effect):
+        return Finding(statement, effect, math.nan, math.nan, 1.0, 1.0, label, runs=runs)
+    intervals = {tail: interval_at(tail * share) for tail in SMALLER_TAILS}
+
+    def p_below(bound: float) -> float:
+        return min((t for t, (_, high) in intervals.items() if high < bound), default=1.0)
+
+    def p_above(bound: float) -> float:
+        return min((t for t, (low, _) in intervals.items() if low > bound), default=1.0)
+
+    finding = _finding(statement, (effect, *intervals[TAIL]), p_below, p_above)
+    return finding._replace(label=label, level=1.0 - 2.0 * TAIL * share, runs=runs)
+
+
+def _finding(
+    statement: Statement,
+    interval: tuple[float, float, float],
+    p_below: Callable[[float], float],
+    p_above: Callable[[float], float],
+) -> Finding:
+    """The finding with effect and interval, and p-values for being below or above a bound."""
     least = statement.reference - statement.margin
     most = statement.reference + statement.margin
-    p_fails = p_short = p_below(least)
-    p_equal = 1.0
+    p_fails, p_equal = p_below(least), 1.0
+    p_short, p_holds = p_fails, p_above(least)
     if statement.kind == ABOUT:
+        p_holds = max(p_holds, p_below(most))
         p_short = p_fails = min(p_fails, p_above(most))
     elif statement.kind == ABOVE:
-        p_short = p_below(most)
-        inside = least - statement.slack <= effect <= most + statement.slack
-        p_equal = max(p_above(least), p_short) if error > 0.0 else float(not inside)
-    low, high = effect - half, effect + half
-    level = 1.0 - 2.0 * TAIL * share
-    return Finding(statement, effect, low, high, p_fails, p_equal, label, p_short, level=level)
+        p_short, p_holds = p_below(most), p_above(most)
+        p_equal = max(p_above(least), p_short)
+    return Finding(statement, *interval, p_fails, p_equal, p_short=p_short, p_holds=p_holds)
 
 
 def assess_exact(number: float, statement: Statement, label: str = "") -> Finding:
     """Assess a statement by a number without uncertainty; NaN decides nothing."""
     if math.isnan(number):
         return Finding(statement, number, number, number, 1.0, 1.0, label)
-    return assess(np.array([number, number]), statement, label)
+    finding = assess(np.array([number, number]), statement, label)
+    return finding._replace(runs=0, median=math.nan, ahead=math.nan)
+
+
+# ------------------------------------------------------ intervals of numbers that are not smooth
+
+
+def wilson_interval(share: float, runs: int, tail: float) -> tuple[float, float]:
+    """Interval of a share of runs (Wilson 1927), which covers near 0 and 1 too."""
+    from scipy.special import ndtri
+
+    z2 = float(ndtri(tail)) ** 2 / runs
+    centre = (share + z2 / 2.0) / (1.0 + z2)
+    half = math.sqrt(z2 * (share * (1.0 - share) + z2 / 4.0)) / (1.0 + z2)
+    return centre - half, centre + half
+
+
+def first_positive(contrasts: np.ndarray, tail: float) -> tuple[int, int]:
+    """Interval of the first bin whose mean is positive, of runs (runs, bins).
+
+    That bin is not before ``low`` if all bins before have significantly no positive mean, which
+    needs no correction for their number (a fixed sequence of tests), and not after ``high`` if the
+    mean of that bin is significantly positive, with Bonferroni's correction for the bins which
+    might be (Romano, Shaikh and Wolf 2014). As bins are discrete it covers more often than it says.
+    """
+    from scipy.special import stdtrit
+
+    runs, bins = contrasts.shape
+    mean, error = contrasts.mean(axis=0), contrasts.std(axis=0, ddof=1) / math.sqrt(runs)
+    undecided = mean - float(stdtrit(runs - 1, tail)) * error > 0.0
+    candidates = max(1, int((mean - float(stdtrit(runs - 1, tail / 10.0)) * error > 0.0).sum()))
+    positive = mean + float(stdtrit(runs - 1, 0.9 * tail / candidates)) * error > 0.0
+    low, high = (int(x.argmax()) if x.any() else bins for x in (undecided, positive))
+    return low, high
+
+
+def combine_intervals(
+    estimates: np.ndarray,
+    ends: np.ndarray,
+    weights: np.ndarray,
+    correlations: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Interval of a weighted sum from those of its terms, (terms, 2), by default independent ones.
+
+    The distances to the ends add up like errors (MOVER, Zou and Donner 2008).
+    """
+    correlations = np.eye(weights.size) if correlations is None else correlations
+    below, above = (estimates - ends[:, 0]) * weights, (ends[:, 1] - estimates) * weights
+    downward = np.where(weights > 0.0, below, above)
+    upward = np.where(weights > 0.0, above, below)
+    total = float(weights @ estimates)
+    low, high = (math.sqrt(max(d @ correlations @ d, 0.0)) for d in (downward, upward))
+    return total - low, total + high
 
 
 def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
@@ -276,6 +376,34 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     p_equal = holm_correction(np.array([finding.p_equal for finding in undecided]))
     outcome = EQUAL if p_equal.max() <= TAIL else UNCLEAR
     return outcome, min(undecided, key=lambda finding: finding.clearance)
+
+
+def p_value_of(outcome: Outcome, findings: Sequence[Finding]) -> float:
+    """Two-sided p-value of the verdict on a claim: that of the opposite; 1 if it is unclear."""
+    if outcome == HOLDS:
+        p_value = max(finding.p_holds for finding in findings)
+    elif outcome == FAILS:
+        p_value = holm_correction(np.array([finding.p_fails for finding in findings])).min()
+    elif outcome == EQUAL:
+        undecided = [finding.p_equal for finding in findings if not finding.holds]
+        p_value = holm_correction(np.array(undecided)).max()
+    else:
+        return 1.0
+    return min(1.0, 2.0 * float(p_value))
+
+
+def false_discovery_rates(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values to control the false discovery rate (Benjamini and Hochberg 1995).
+
+    >>> false_discovery_rates(np.array([0.01, 0.04, 0.03, 0.9]))
+    array([0.04      , 0.05333333, 0.05333333, 0.9       ])
+    """
+    p_values = np.asarray(p_values, float)
+    order = np.argsort(p_values, kind="stable")[::-1]
+    raised = p_values[order] * p_values.size / np.arange(p_values.size, 0, -1)
+    adjusted = np.empty(p_values.size)
+    adjusted[order] = np.minimum(np.minimum.accumulate(raised), 1.0)
+    return adjusted
 
 
 def is_refuted_at_margin(findings: Sequence[Finding]) -> bool:

@@ -5,22 +5,28 @@ A claim is made of clauses, all of which must hold. The sentence of its rule is 
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from expectant.analysis.adaptation import phases
 from expectant.analysis.looks import RULE, Arm, Looks
-from expectant.analysis.panel import Panel, Unavailable
+from expectant.analysis.panel import FLOOR, FLOORS, Panel, Unavailable
 from expectant.analysis.verdicts import (
     LEVEL,
     UNCLEAR,
     Finding,
     Outcome,
+    false_discovery_rates,
     is_refuted_at_margin,
+    p_value_of,
     verdict,
 )
 from expectant.core.rules import flag, one_of, whole
@@ -41,18 +47,30 @@ from expectant.experiments.toml_tables import (
 )
 
 KINDS = ("observation", "number", "explanation")
+JUDGING = (  # the code that decides verdicts, see judging_hash
+    "analysis/adaptation", "analysis/curves", "analysis/looks", "analysis/panel",
+    "analysis/verdicts", "experiments/claims", "experiments/clauses", "experiments/metrics",
+)  # fmt: skip
+OF_FINDING = ("effect", "low", "high", "label", "level", "runs", "median", "ahead")
 SHORT = "not by more than the margin"
 AT_SWITCHES = "Metrics of switches are means over all switches unless one is named. "
 RULES = (
     f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
-    "runs (Student's t, on jackknife values unless every run is measured by itself).",
+    "runs: Student's t; Wilson's for shares of runs; inverted tests for times until a level is "
+    "reached, which are discrete, so that their intervals cover more often than they say.",
     "A claim holds if the interval of every part lies where the sentence says, beyond the margin.",
     "It is equal if all parts that do not hold lie within the margin of zero.",
     "It does not hold if the interval of a part lies on the other side. Both are tested with "
     "Holm's correction for several parts.",
     "Otherwise it is unclear, that is, undecided.",
     "Bin averages are clipped at J_random − 4 (J* − J_random) where the exact returns J are known. "
-    "A diverged run counts as that low, or elsewhere as the worst bin of any run in its panel.",
+    "A diverged run counts as that low, or elsewhere as the worst bin of any run in its panel. A "
+    "verdict that is another one with 1 or 10 instead of 4 says so.",
+    "The interval of a mean does not allow for a kind of run so rare that none was seen. Beside it "
+    "stand the median over runs and the share of runs that are ahead.",
+    "Verdicts are not corrected for the number of claims. The q-value is the false discovery rate "
+    "at which a verdict would still be given (Benjamini and Hochberg, over all answers of the "
+    "study).",
 )
 
 Part = tuple[Clause, list[Panel]]
@@ -137,9 +155,13 @@ class Verdict:
     all of it, by more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where
     nothing was drawn or the source does not give its number of runs. ``label`` names the number,
     in which ``unit``; it is claimed to be ``stated`` ("above", "at least" or "about") the
-    ``reference``. ``note`` qualifies unclear verdicts; ``floored`` counts bins at the floor;
-    ``level`` is that of the interval, higher where runs ended early. The ``statement`` is what was
-    tested; ``short`` and ``ours`` are those of the claim.
+    ``reference``. ``note`` qualifies verdicts; ``floored`` counts bins at the floor;
+    ``level`` is that of the interval, higher where runs ended early. The
+    ``statement`` is what was tested; ``short`` and ``ours`` are those of the claim. ``median`` and
+    ``ahead`` are the median of the single runs' numbers and the share of them above the reference;
+    ``floors`` are the verdicts with other floors, if any bin is below one; ``q_value`` is the false
+    discovery rate at which the verdict would still be given; ``judged_by`` is a hash of the rule
+    and the judging code.
     """
 
     id: int
@@ -166,6 +188,11 @@ class Verdict:
     statement: str
     short: str
     ours: bool
+    median: float = math.nan
+    ahead: float = math.nan
+    floors: Mapping[str, Outcome] = field(default_factory=dict)
+    q_value: float = math.nan
+    judged_by: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number that is not finite becomes None.
@@ -190,10 +217,14 @@ def judge_claims(
     figures, by default as many as there are; ``looks`` those after which claims are judged, by
     figure, by default once.
     """
-    return [
+    judged = [
         _judge_claim(claim, name, group, sizes or {}, looks or {})
         for claim in claims
         for name, group in _group_panels(claim, panels).items()
+    ]
+    rates = false_discovery_rates(np.array([p_value for _, p_value in judged]))
+    return [
+        replace(said, q_value=rate) for (said, _), rate in zip(judged, rates.tolist(), strict=True)
     ]
 
 
@@ -239,7 +270,8 @@ def plan_more_runs(
 
 def _judge_claim(
     claim: Claim, interpretation: str, panels: Sequence[Panel], sizes: Sizes, looks: Looks
-) -> Verdict:
+) -> tuple[Verdict, float]:
+    """Return the verdict and its p-value."""
     names = ("id", "figure", "kind", "claim", "rule", "statement", "short", "ours")
     about = {name: getattr(claim, name) for name in names}
     if any(len(looks.get(panel.figure, ())) > 1 for panel in panels):
@@ -249,24 +281,46 @@ def _judge_claim(
         parts = claim.parts(panels)
         findings = claim.work.find() if claim.work else _find_parts(parts, looks)
     except Unavailable as reason:
-        return replace(unclear, detail=f"Not enough data: {reason}.")
+        return replace(unclear, detail=f"Not enough data: {reason}."), 1.0
     outcome, decisive = verdict(findings)
     floored, lost = _count_losses(claim, panels)
     evidence = "; ".join([*map(_finding_text, findings), *_side_metrics(claim, panels), *lost])
-    return replace(
+    floors = _judge_at_floors(claim, panels, outcome, looks)
+    depends = {x for x in floors.values() if x != outcome}
+    notes = [SHORT] if outcome == UNCLEAR and is_refuted_at_margin(findings) else []
+    notes += [f"{x} with a floor of {n}" for n, x in floors.items() if x in depends]
+    judged = replace(
         unclear,
         verdict=outcome,
-        **{name: getattr(decisive, name) for name in ("effect", "low", "high", "label", "level")},
+        **{name: getattr(decisive, name) for name in OF_FINDING},
         margin=decisive.statement.margin,
-        runs=min((clause.curves_of(group)[0].shape[0] for clause, group in parts), default=0),
         replication_probability=replication_probability(parts, sizes),
         detail=f"{evidence[0].upper()}{evidence[1:]}.",
         unit="times" if claim.work else decisive.unit,
-        note=SHORT if outcome == UNCLEAR and is_refuted_at_margin(findings) else "",
+        note=", ".join(notes),
         floored=floored,
         stated=decisive.statement.kind,
         reference=decisive.statement.reference,
+        floors=floors,
+        judged_by=judging_hash(claim),
     )
+    return judged, p_value_of(outcome, findings)
+
+
+def _judge_at_floors(
+    claim: Claim, panels: Sequence[Panel], outcome: Outcome, looks: Looks
+) -> dict[str, Outcome]:
+    """Return the verdicts with each of :data:`FLOORS`; empty if no bin is below the highest."""
+    highest = {id(panel): panel.floor_at(min(FLOORS)) for panel in panels}
+    used = [(p, p.curves[a]) for p in panels for a in claim.agents if a in p.curves]
+    if not any((~(curve >= highest[id(p)])).any() for p, curve in used if math.isfinite(p.floor)):
+        return {}
+    outcomes = {}
+    for multiple in FLOORS:
+        moved = [panel.with_floor(multiple) for panel in panels]
+        findings = _find_parts(claim.parts(moved), looks)
+        outcomes[f"{multiple:g}×"] = outcome if multiple == FLOOR else verdict(findings)[0]
+    return outcomes
 
 
 def replication_probability(parts: Sequence[Part], sizes: Sizes) -> float:
@@ -341,6 +395,44 @@ def _count_losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]
                 count += below
     losses = {"diverged": diverged, "counted as the floor": clipped}
     return count, [f"{kind}: {', '.join(agents)}" for kind, agents in losses.items() if agents]
+
+
+def _code_words(node: ast.AST) -> Iterator[str]:
+    """Yield a syntax tree as words, without docstrings, imports, types and wording.
+
+    Strings with a space are taken for wording.
+    """
+    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if is_docstring or isinstance(node, ast.Import | ast.ImportFrom):
+        return
+    yield f"({type(node).__name__}"
+    for name, value in ast.iter_fields(node):
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, ast.AST):
+                yield from _code_words(item) if name not in ("annotation", "returns") else ()
+            elif item is not None and " " not in str(item):
+                yield repr(item)
+    yield ")"
+
+
+@cache
+def _judging_code() -> str:
+    package = Path(__file__).parents[1]
+    trees = [ast.parse((package / f"{name}.py").read_text("utf-8")) for name in JUDGING]
+    return " ".join(word for tree in trees for word in _code_words(tree))
+
+
+def judging_hash(claim: Claim | None = None) -> str:
+    """Return a hash of the judging code, and of a claim's rule.
+
+    It changes with the code that decides a verdict, not with comments, docstrings or wording.
+    """
+    rule = [
+        (c.metric.name, c.groups, c.statement, c.relative_margin, c.across, c.figure)
+        for c in (claim.clauses if claim else ())
+    ]
+    about = repr((claim.figure, claim.panel, rule)) if claim else ""
+    return hashlib.sha256(f"{_judging_code()} {about}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,11 @@ from expectant.analysis.verdicts import (
     ABOUT,
     ABOVE,
     AT_LEAST,
-    CROSS_FIT_WIDENING,
     Finding,
     Statement,
     assess_exact,
+    assess_interval,
+    combine_intervals,
     pseudo_values,
     subsample_weights,
 )
@@ -166,18 +167,16 @@ class Clause(AgentGroups):
         fewest = min(curve.shape[0] for curve in curves)
         return [curve[:fewest] for curve in curves]
 
-    def value(
-        self, panels: Sequence[Panel], curves: Sequence[np.ndarray], of: Of | None = None
-    ) -> np.ndarray:
-        """Compute the number (n,) from curves (n, bins) of every agent, panel by panel.
+    def terms(
+        self, panels: Sequence[Panel], others: Sequence[Panel] = ()
+    ) -> tuple[list[Panel], np.ndarray]:
+        """Return the panel and the weight of every curve in the number, panel by panel.
 
-        ``of`` replaces the metric's function.
+        That of ``others`` is subtracted.
         """
-        metric = of or self.metric.of
-        owners = [panel for panel in panels for _ in self.keys]
-        numbers = [metric(panel, curve) for panel, curve in zip(owners, curves, strict=True)]
-        table = np.array(numbers).reshape(len(panels), len(self.keys), -1)
-        return self.weights @ table.mean(axis=0)
+        weights = [self.weights / len(panels)] * len(panels)
+        weights += [-self.weights / len(others)] * len(others) if others else []
+        return [p for p in (*panels, *others) for _ in self.keys], np.concatenate(weights)
 
     def statement_in(self, panels: Sequence[Panel]) -> Statement:
         """Return the statement with its margin in these panels."""
@@ -185,7 +184,7 @@ class Clause(AgentGroups):
             return self.statement
         base = self.metric.base or self.metric.of
         levels = [
-            base(panel, curve.mean(axis=0)[None])[0]
+            base(panel, curve if self.metric.per_run else curve.mean(axis=0)[None]).mean()
             for panel in panels
             for curve in self.curves_of([panel])[: len(self.of)]
         ]
@@ -200,36 +199,59 @@ class Clause(AgentGroups):
         With ``others``: assess whether it is the same in those, within the margin. ``looks``: the
         numbers of runs after which it is assessed.
         """
-        first, runs = panels[0], self.curves_of([*panels, *others])
-        border, metric = len(panels) * len(self.keys), self.metric
+        first, metric, runs = panels[0], self.metric, self.curves_of([*panels, *others])
+        owners, weights = self.terms(panels, others)
         prefix = f"{first.panel}: " if first.panel and not self.across else ""
         label, statement = prefix + self.subject(first.labels), self.statement_in(panels)
         if others:
             statement = Statement(ABOUT, 0.0, statement.margin)
 
-        def number(*curves: np.ndarray, of: Of | None = None) -> np.ndarray:
-            values = self.value(panels, curves[:border], of)
-            return values - self.value(others, curves[border:], of) if others else values
+        def numbers(curves: Sequence[np.ndarray], of: Of = metric.of) -> np.ndarray:
+            return np.array([of(p, curve) for p, curve in zip(owners, curves, strict=True)])
 
-        assess = partial(assess_runs, share=error_share(looks, runs[0].shape[0]))
-        if metric.per_run:
-            finding = assess(number(*runs), statement, label)
+        share = error_share(looks, runs[0].shape[0])
+        assess = partial(assess_runs, share=share)
+        whole = [curve.mean(axis=0)[None] for curve in runs]
+        if (interval := metric.interval) is not None:
+            values, related = numbers(runs if metric.per_run else whole), np.eye(len(runs))
+            estimates = values.mean(axis=1)
+            if metric.per_run and len(runs) > 1:
+                with np.errstate(invalid="ignore"):  # a share of none or all has no correlation
+                    related += np.nan_to_num(np.corrcoef(values)) * (1.0 - related)
+
+            def interval_at(tail: float) -> tuple[float, float]:
+                ends = [interval(p, curve, tail) for p, curve in zip(owners, runs, strict=True)]
+                return combine_intervals(estimates, np.array(ends), weights, related)
+
+            effect, count = float(weights @ estimates), runs[0].shape[0]
+            finding = assess_interval(effect, interval_at, statement, label, count, share)
+        elif metric.per_run:
+            finding = assess(weights @ numbers(runs), statement, label)
         elif metric.crossed is not None:
-            values = number(*runs, of=metric.crossed)
-            finding = assess(values, statement, label, widened=CROSS_FIT_WIDENING)
+            values, bias = weights @ numbers(runs, metric.crossed), (0.0, 0.0)
+            if metric.bias is not None:
+                most = np.array([metric.bias(p, c) for p, c in zip(owners, runs, strict=True)])
+                down = np.where(weights > 0.0, most.T, most.T[::-1]) @ np.abs(weights)
+                bias = float(down[0]), float(down[1])
+            finding = assess(values, statement, label, bias=bias)
         else:
-            effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
-            finding = assess(pseudo_values(number, runs), statement, label, effect)
+            effect = float(weights @ numbers(whole)[:, 0])
+            values = pseudo_values(lambda *curves: weights @ numbers(curves), runs)
+            finding = assess(values, statement, label, effect)
         return finding._replace(unit=metric.unit or first.quantity)
 
     def holds_in_samples(self, panels: Sequence[Panel], size: int) -> np.ndarray:
         """Return (FIGURES,): does a resampled figure of ``size`` runs show it?"""
         curves = self.curves_of(panels)
         weights = subsample_weights(curves[0].shape[0], size, FIGURES)
+        if not self.metric.per_run:
+            curves = [weights @ curve for curve in curves]
+        owners, signs = self.terms(panels)
+        values = signs @ np.array(
+            [self.metric.of(p, curve) for p, curve in zip(owners, curves, strict=True)]
+        )
         if self.metric.per_run:
-            values = weights @ self.value(panels, curves)
-        else:
-            values = self.value(panels, [weights @ curve for curve in curves])
+            values = weights @ values
         return self.statement_in(panels).is_satisfied_by(values)
 
 

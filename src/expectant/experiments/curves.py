@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import FLOOR, Panel
 from expectant.exact import best_epsilon_soft_return
 from expectant.exact.common_optimum import common_return, undiscounted_return
 from expectant.experiments.recording import record_levels
@@ -20,7 +20,6 @@ from expectant.experiments.store import read_table, table_metadata, write_table
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 CURVES = "curves.parquet"
-FLOOR = 4.0  # in bin averages: random − 4 × (optimal − random); stuck and diverged runs are below
 MAX_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 

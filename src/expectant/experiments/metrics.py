@@ -22,11 +22,14 @@ from expectant.analysis.adaptation import (
     drops,
     first_bins,
     lowest_bins,
+    recovery_intervals,
     recovery_times,
     regrets,
     score_adaptation,
+    selection_biases,
 )
 from expectant.analysis.panel import Panel, Unavailable
+from expectant.analysis.verdicts import combine_intervals, first_positive, wilson_interval
 from expectant.experiments.toml_tables import ConfigError, check_known
 
 SETTLED = 0.1  # above the final level counts as settled
@@ -34,6 +37,8 @@ FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to a
 ATTAINED = 0.95  # of an optimum, to count as attained
 
 Of = Callable[[Panel, np.ndarray], np.ndarray]
+Bias = Callable[[Panel, np.ndarray], tuple[float, float]]
+IntervalOf = Callable[[Panel, np.ndarray, float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,9 @@ class Metric:
     ``needs_optimum``: compares with the exact return of acting ε-greedily on q*.
     ``of_diverged``: sees bins that are not finite.
     ``unit``: by default that of the curves.
-    ``crossed``: to avoid selection bias, other runs pick the bin that each run is measured in.
+    ``crossed``: to avoid selection bias, other runs pick the bin that each run is measured in;
+    ``bias``: how far the number may then lie below and above.
+    ``interval``: of runs' curves and a tail's probability, where Student's t does not cover.
     ``base``: the number that a relative margin is a share of, if not the metric itself.
     ``less_is_better``: None if that depends on the curves.
     """
@@ -60,6 +67,8 @@ class Metric:
     of_diverged: bool = False
     unit: str = ""
     crossed: Of | None = None
+    bias: Bias | None = None
+    interval: IntervalOf | None = None
     base: Of | None = None
     less_is_better: bool | None = None
 
@@ -105,9 +114,20 @@ def find_metric(name: object, *path: str) -> Metric:
 LATE = f"the last {FINAL_SHARE:.0%} of the bins"
 EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
 of_mean_curve = partial(register_metric, per_run=False)
-share_of_runs = partial(
-    register_metric, of_diverged=True, unit="share of runs", less_is_better=True
-)
+
+
+def share_of_runs(name: str, meaning: str, title: str, **more: Any) -> Callable[[Of], Of]:
+    """Register a function to 0 or 1 for every run, whose mean is a share of runs."""
+
+    def register(of: Of) -> Of:
+        def interval(panel: Panel, curves: np.ndarray, tail: float) -> tuple[float, float]:
+            values = of(panel, curves)
+            return wilson_interval(float(values.mean()), values.size, tail)
+
+        more.update(unit="share of runs", less_is_better=True, interval=interval)
+        return register_metric(name, meaning, title, **more)(of)
+
+    return register
 
 
 def last_bins(curve: np.ndarray, share: float = FINAL_SHARE, least: int = 1) -> np.ndarray:
@@ -129,13 +149,32 @@ of_mean_curve("final", f"mean over {LATE}", "final level")(final)
 of_mean_curve("last-third", "mean return over the last third of the bins", "late level")(
     lambda panel, curve: last_bins(curve, 1 / 3).mean(axis=-1)
 )
-share_of_runs("diverged", "the share of runs whose weights overflowed", "share of diverged runs")(
-    lambda panel, curve: np.asarray(1.0 - np.isfinite(curve).all(axis=-1))
+share_of_runs(
+    "diverged",
+    "the share of runs whose weights overflowed",
+    "share of diverged runs",
+    of_diverged=True,
+)(lambda panel, curve: np.asarray(1.0 - np.isfinite(curve).all(axis=-1)))
+
+
+@share_of_runs(
+    "failed",
+    f"the share of runs whose mean over {LATE} is nearer to acting at random than to acting "
+    "ε-greedily on q*",
+    "share of failed runs",
+    needs_optimum=True,
 )
+def failed(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    if np.isnan(panel.floor):
+        raise Unavailable("the return of acting at random is not known")
+    return np.asarray(1.0 - (final(panel, curve) >= panel.floor_at(-0.5)))
+
+
 share_of_runs(
     "worsened",
     f"the share of runs whose mean over {LATE} is above their first point, as of errors",
     "share of runs that end worse than they began",
+    of_diverged=True,
 )(lambda panel, curve: 1.0 - (final(panel, curve) <= curve[..., 0]))
 of_mean_curve(
     "shortfall",
@@ -162,19 +201,35 @@ def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray((curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin))
 
 
+def settled_from(panel: Panel, bins: np.ndarray) -> np.ndarray:
+    """Return the episode (or step) after that many bins."""
+    ends = np.append(panel.first_episodes[1:], panel.end)
+    return ends[np.minimum(bins, ends.size - 1)]
+
+
+def settling_interval(panel: Panel, curves: np.ndarray, tail: float) -> tuple[float, float]:
+    """Bound the last bin that is too high: the first one from the end."""
+    level = final(panel, curves)[:, None]
+    allowed = level + SETTLED * np.copysign(level, level.mean())
+    bounds = first_positive((curves - allowed)[:, ::-1], tail)
+    high, low = settled_from(panel, curves.shape[1] - np.array(bounds))
+    return float(low), float(high)
+
+
 @of_mean_curve(
     "settling",
     f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
     f"its mean over {LATE}",
     "settling time",
     unit=EPISODES,
+    interval=settling_interval,
     less_is_better=True,
 )
 def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
     level = final(panel, curve)[..., None]
     above = curve > level + SETTLED * np.abs(level)
     beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
-    return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
+    return settled_from(panel, beyond)
 
 
 @of_mean_curve(
@@ -203,16 +258,30 @@ OfSwitches = Callable[..., np.ndarray]  # (switches, n) of panel, curves and how
 
 def switch_metric(
     name: str, meaning: str, title: str, of: OfSwitches, crossed: OfSwitches | None = None,
-    number: int = 0, **more: Any,
+    biased: int = 0, intervals: OfSwitches | None = None, number: int = 0, **more: Any,
 ) -> Metric:  # fmt: skip
-    """Return a metric of one switch, counted from 1, or of the mean over all of them."""
+    """Return a metric of one switch, counted from 1, or of the mean over all of them.
+
+    ``biased`` is 1 if the metric falls as the lowest level rises, and -1 if it rises with it.
+    """
 
     def select(of: OfSwitches) -> Of:
         if number:
             return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
         return lambda panel, curve: of(panel, curve).mean(axis=0)
 
-    at = partial(switch_metric, name, meaning, title, of, crossed, **more)
+    def bias(panel: Panel, curves: np.ndarray) -> tuple[float, float]:
+        most = float(select(selection_biases)(panel, curves))
+        return (most, 0.0) if biased < 0 else (0.0, most)
+
+    def interval(panel: Panel, curves: np.ndarray, tail: float) -> tuple[float, float]:
+        assert intervals is not None
+        times, ends = of(panel, curves.mean(axis=0)), intervals(panel, curves, tail, number or 1)
+        chosen = slice(number - 1, number) if number else slice(None)
+        times, ends = times[chosen], ends[chosen]
+        return combine_intervals(times, ends, np.full(times.size, 1.0 / times.size))
+
+    at = partial(switch_metric, name, meaning, title, of, crossed, biased, intervals, **more)
     return Metric(
         name,
         f"{title} (switch {number})" if number else title,
@@ -220,12 +289,19 @@ def switch_metric(
         select(of),
         at=None if number else at,
         crossed=crossed and select(crossed),
+        bias=bias if biased else None,
+        interval=interval if intervals else None,
         **more,
     )
 
 
 def rises(depths: np.ndarray) -> np.ndarray:
     return np.asarray(depths[1:].mean(axis=0) - depths[0])
+
+
+def bias_of_rises(panel: Panel, curves: np.ndarray) -> tuple[float, float]:
+    first, *later = selection_biases(panel, curves, needed=2)
+    return float(np.mean(later)), float(first)
 
 
 def falls(levels: np.ndarray) -> np.ndarray:
@@ -239,18 +315,19 @@ SWITCH_METRICS = (
     ),
     switch_metric(
         "lowest", f"the lowest bin of a phase{CROSSED}", "lowest level after a switch",
-        lowest_bins, cross_fitted_lows,
+        lowest_bins, cross_fitted_lows, biased=-1,
     ),
     switch_metric("entry", "the first bin, or probe, of a phase", "level at a switch", first_bins),
     switch_metric(
         "drop", f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
-        "drop", drops, cross_fitted_drops, less_is_better=True,
+        "drop", drops, cross_fitted_drops, biased=1, less_is_better=True,
     ),
     switch_metric(
         "recovery",
         "the episodes until the end of the first bin, from the lowest one on, that has made up "
         f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
-        "recovery towards its own level", recovery_times, unit="episodes", less_is_better=True,
+        "recovery towards its own level", recovery_times, intervals=recovery_intervals,
+        unit="episodes", less_is_better=True,
     ),
 )  # fmt: skip
 METRICS.update({metric.name: metric for metric in SWITCH_METRICS})
@@ -269,6 +346,7 @@ of_mean_curve(
     f"{CROSSED}",
     "rise of the lowest level",
     crossed=lambda panel, curve: rises(cross_fitted_lows(panel, curve, needed=2)),
+    bias=bias_of_rises,
 )(lambda panel, curve: rises(lowest_bins(panel, curve, needed=2)))
 of_mean_curve(
     "entry-falls",
