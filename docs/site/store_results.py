@@ -27,7 +27,8 @@ AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
 SWITCHES = 3
 POINTS = 200  # a longer curve is not stored
 CLAIM = ("id", "figure", "interpretation", "claim", "verdict", "runs", "margin", "effect", "low",
-         "high", "replication_probability", "unit", "note", "floored")  # fmt: skip
+         "high", "replication_probability", "unit", "note", "floored", "median", "ahead", "floors",
+         "q_value", "judged_by")  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -54,14 +55,21 @@ def read(path: Path) -> Any:
 
 
 def store_study(folder: Path, name: str = "") -> None:
-    """Store the results of a study; figures and claims that it lacks stay as they are."""
+    """Store the results of a study; figures and claims that it lacks stay as they are.
+
+    After a change of the judging code run `expectant report FOLDER` first, which judges again.
+    """
+    from expectant.experiments.claims import judging_hash
     from expectant.experiments.reproduce import read_stored
     from expectant.experiments.study import packaged_studies, read_study
 
     request, panels = read_stored(folder, trust=True)
     study = request.study.name
     if not name:
-        entries = [summarise(panel, agent) for panel in panels for agent in panel.curves]
+        judged_by = {"judged_by": judging_hash()}
+        entries = [
+            summarise(panel, agent) | judged_by for panel in panels for agent in panel.curves
+        ]
         fresh = {entry["figure"] for entry in entries}
         path = MEASURED / f"{study}.json"
         write(path, [*(entry for entry in read(path) if entry["figure"] not in fresh), *entries])

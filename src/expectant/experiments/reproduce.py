@@ -127,8 +127,7 @@ def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdic
     write_trials(work, target)
     write_curves(target / CURVES, panels, trials, config.facts())
     verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
-    warning = {"warning": config.warning} if config.warning else {}
-    _write_json(target / "claims.json", [{**v.to_dict(), **warning} for v in verdicts])
+    _write_verdicts(config, target, verdicts)
     write_report(config, target, panels, verdicts)
     if config.study.name == LOCA:
         references = reference_returns(next(filter(is_adaptation_test, panels)))
@@ -136,6 +135,11 @@ def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdic
         data = {"references": references, "seed": trials[0].seed, "rows": rows}
         _write_json(target / LOCA_ROWS, data)
     return verdicts
+
+
+def _write_verdicts(config: StudyConfig, folder: Path, verdicts: Sequence[Verdict]) -> None:
+    warning = {"warning": config.warning} if config.warning else {}
+    _write_json(folder / "claims.json", [{**v.to_dict(), **warning} for v in verdicts])
 
 
 def _write_json(path: Path, data: object) -> None:
@@ -181,13 +185,18 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
 
 
 def rewrite_report(folder: Path, *, trust: bool = False) -> list[Path]:
-    """Write figures and report of a results folder again; ``trust`` imports its modules."""
+    """Judge the claims of a results folder again, from its curves; write figures and report.
+
+    ``trust`` imports its modules.
+    """
     if require_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
         from expectant.experiments.sweep_report import report_sweep
 
         return report_sweep(folder, trust=trust)
     config, panels = read_stored(folder, trust)
     verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
+    if verdicts:
+        _write_verdicts(config, folder, verdicts)
     return write_report(config, folder, panels, verdicts)
 
 
