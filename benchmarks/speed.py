@@ -372,7 +372,6 @@ def encodings() -> dict[str, Times]:
         "the same, hashed to 1,024": ex.Tiles(8, 8, hash_size=1024),
         "Fourier, order 3": ex.Fourier(3),
         "the last 4 of those tilings": ex.features.History(TILES, 4),
-        "traces of those tilings": ex.features.Traces(TILES, 0.9),
     }
     register_overloads()
     found, square = {}, Square()

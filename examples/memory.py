@@ -48,7 +48,6 @@ FEATURES = {
     "no memory": ex.features.History(ex.OneHot(), steps=1),
     "the last 3 observations": ex.features.History(ex.OneHot(), steps=3),
     "the last 6 observations": ex.features.History(ex.OneHot(), steps=6),
-    "fading traces": ex.features.Traces(ex.OneHot(), decay=0.8),
 }
 
 

@@ -79,7 +79,7 @@ AGENTS = [
     ("ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, steps=5)", "give episodes or steps, got episodes=3, steps=5"),
     ("ex.QLearning('idbd')", "or one of ex.step_sizes, got 'idbd'"),
     ("ex.QLearning.paper(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),
-    ("Built(ex.Corridor(), ex.features.Traces(ex.OneHot()), ex.QLearning(0.1, initial_value=6.0))", "initial_value=6.0 needs features whose values add up"),
+    ("Built(ex.Corridor(), ex.features.History(ex.OneHot(), 2), ex.QLearning(0.1, initial_value=6.0))", "initial_value=6.0 needs features whose values add up"),
     ("ex.agents.PlanningOnly(ex.Lookahead(planning_steps=0))", "PlanningOnly: agent must be a planning agent with planning_steps of 1 or more"),
     ("ex.Lookahead(0.1, planning_update='tdc')", "'levi' or 'gradient' or 'gtd2'"),
     ("ex.Lookahead(0.1, planning_update='gradient', model='sample')", "needs an expectation model"),
@@ -134,8 +134,8 @@ MODELS_AND_BACKUPS = [
     ("ex.Lookahead(model=ex.models.KalmanExpectation(optimism=1.0), backups='mg')", "plans from single features, which needs a linear model"),
     ("ex.models.KalmanExpectation(prior=0)", "KalmanExpectation: prior must be a finite number above 0, got 0"),
     ("run(ex.Lookahead(model='kalman'), ex.Corridor(5000))", "KalmanExpectation: allows 4,096 features…got 5,000: use model=\"sparse\" or fewer features"),
-    ("run(ex.Lookahead(0.1, model='exact'), ex.Corridor(3), ex.features.Traces(ex.OneHot()))", "these remember earlier ones"),
-    ("ex.backups.AllPairs().build(Built(ex.Corridor(), ex.features.Traces(ex.OneHot())).setting)", "AllPairs: needs features of the present state alone"),
+    ("run(ex.Lookahead(0.1, model='exact'), ex.Corridor(3), ex.features.History(ex.OneHot(), 2))", "these remember earlier ones"),
+    ("ex.backups.AllPairs().build(Built(ex.Corridor(), ex.features.History(ex.OneHot(), 2)).setting)", "AllPairs: needs features of the present state alone"),
     ("ex.backups.AllStates().build(vectors_setting())", "AllStates: needs a domain with numbered states"),
     ("ex.backups.RecencyReplay(10, math.inf)", "halflife…got inf"),
 ]
@@ -185,8 +185,7 @@ FEATURES = [
     ("ex.Fourier(100).shape(Plane())", "at most 10,000 features, got order=100, which makes 10,201 in 2 dimensions"),
     ("ex.Fourier(2).shape(ex.Corridor())", "Fourier: needs a domain with bounds, Corridor has none"),
     ("ex.features.History(3, 2)", "History: base must be a feature map, such as OneHot(), got 3"),
-    ("ex.features.Traces(ex.OneHot)", "Traces: base must be a feature map"),
-    ("ex.features.Traces(ex.OneHot(), 1)", "Traces: decay must be less than 1, got 1.0"),
+    ("ex.features.History(ex.OneHot, 2)", "History: base must be a feature map"),
     ("ex.OneHot().shape(Plane())", "OneHot: needs a domain with numbered states"),
     ("ex.Tiles(8, (8, 0))", "Tiles: tiles must be"),
     ("ex.Tiles(8, 8, bounds=[(0, 1), (1, 1)])", "bounds must be a list of (low, high) with low below high"),
@@ -227,8 +226,6 @@ EXACT = [
     ("exact.model_values(exact.least_squares_model(np.eye(2), [1, 1], np.eye(2)))", "the model has no values at discount=1"),
     ("exact.option_model(ex.Corridor(3), [1, 1, 1], [0.0, 2.0, 0.0], 0.9)", "state 1 must be a probability"),
     ("exact.option_model(ex.Corridor(3, slip=0.0), [1, 0, 1], [0.0, 0.0, 1.0])", "never stops from state 0"),
-    ("exact.planning_radius([[1.0, 2.0]], [[1.0]], value_step=0.1)", "transitions must be (A, d, d)"),
-    ("exact.planning_radius(np.ones((2, 1, 1)), [[1.0]], value_step=0.1)", "which of 2 actions is the best"),
 ]
 ANALYSIS = [
     ("ex.analysis.learning_curve(np.ones(3))", "returns must be"),

@@ -110,7 +110,9 @@ def test_everything_is_worth_the_initial_value_at_first(agent):
 
 
 def test_a_bias_unit_alone_holds_the_initial_value():
-    tiles = ex.Tiles(4, 4, bounds=[(0, 8)], bias=True)
-    weights = Built(ex.Corridor(), tiles, ex.Lookahead.paper(0.1, initial_value=6.0)).agent.weights
-    assert weights[tiles.shape(ex.Corridor()).bias] == 6.0
+    features = ex.features.Identity([(0, 8)])
+    weights = Built(
+        ex.Corridor(), features, ex.Lookahead.paper(0.1, initial_value=6.0)
+    ).agent.weights
+    assert weights[features.shape(ex.Corridor()).bias] == 6.0
     assert np.count_nonzero(weights) == 1

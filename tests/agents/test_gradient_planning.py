@@ -232,7 +232,7 @@ def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
     """wᵀs̄ by ``backed_up_value`` and u + a s̄ by ``add_expected`` have the same s̄."""
     features: Any = ex.RandomBinary(size=6, active=2)
     if weighted:
-        features = ex.features.Traces(features, decay=0.5)
+        features = ex.features.History(features, 2)
     step: dict[str, Any] = {} if model == "network" else {"model_step": 0.2}
     agent = ex.Lookahead.paper(0.1, model=MODELS[model], **step)
     b = Built(ex.Corridor(cells=5), features, agent)

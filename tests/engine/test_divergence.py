@@ -85,18 +85,3 @@ def test_the_radius_of_one_state_by_hand(step, radius):
     learner.start(0)
     learner.step(1.0, 0, False)
     assert _radius(learner._run.agent, 0.5) == pytest.approx(radius)
-    assert learner.planning_radius([0]).radius == pytest.approx(radius)
-
-
-@pytest.mark.parametrize("model", ["expectation", "cached_lookahead"])
-def test_a_learner_says_whether_its_own_planning_converges(model):
-    agent = ex.Lookahead.paper(0.1, 0.5, planning_steps=1, discount=0.9, model=model)
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=2, compiled=False)
-    learner.start(0)
-    for _ in range(40):
-        learner.step(1.0, 0, False)
-    # s̄(0) = s(0): the error of state 0 is multiplied by 1 − 0.1 (1 − 0.9)
-    assert learner.planning_radius([0]).radius == pytest.approx(0.99, abs=1e-4)
-    values = ex.Learner(ex.QLearning.paper(0.1), ex.OneHot(), 2, states=2, compiled=False)
-    with pytest.raises(ValueError, match="plans with state values"):
-        values.planning_radius([0])

@@ -113,7 +113,7 @@ def assert_same(before, after):
     ("agent", "features"),
     [
         (ex.Lookahead.paper(0.2, model="sample"), ex.OneHot()),  # draws when it is asked
-        (ex.CachedPolicy.paper(0.2, 0.1, 0.2), ex.features.Traces(ex.OneHot(), 0.5)),
+        (ex.CachedPolicy.paper(0.2, 0.1, 0.2), ex.features.History(ex.OneHot(), 2)),
     ],
     ids=["sample model", "traces"],
 )

@@ -105,8 +105,8 @@ def test_taxi_by_its_digits():
 def test_tiles_of_some_dimensions_are_those_of_a_smaller_observation():
     whole = Box((0.0, 1.0), (0.0, np.inf), (2.0, 3.0), (0.0, 4.0))
     small = Box((0.0, 4.0), (0.0, 1.0))
-    some = ex.Tiles(4, (3, 5), dimensions=(3, 0), wrap=(0,), bias=True)
-    alike = ex.Tiles(4, (3, 5), wrap=(1,), bias=True)
+    some = ex.Tiles(4, (3, 5), dimensions=(3, 0), wrap=(0,))
+    alike = ex.Tiles(4, (3, 5), wrap=(1,))
     assert some.shape(whole) == alike.shape(small)
     for seen in np.random.default_rng(0).uniform(0, 4, (50, 4)):
         assert vector(some, whole, seen) == vector(alike, small, seen[[3, 0]])

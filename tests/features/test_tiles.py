@@ -15,9 +15,7 @@ from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
 from expectant.features.tiles import (
     FREE,
-    HashedPart,
     Tiles,
-    collision_rate,
     find_tile_slot,
     first_slot,
 )
@@ -63,15 +61,6 @@ def test_two_tilings_by_hand(seen, expected):
     assert active(features, seen) == expected
 
 
-def test_a_bias_unit_is_the_last_feature_and_always_on():
-    features = Tiles(2, (4, 2), bias=True)
-    assert features.shape(Plane()) == ex.extend.Shape(31, 3, bias=30)
-    assert active(features, (1.6, 0.3)) == [3, 21, 30]
-    hashed = features.replace(hash_size=12)
-    assert hashed.shape(Plane()) == ex.extend.Shape(13, 3, bias=12)
-    assert active(hashed, (1.6, 0.3))[2] == 12
-
-
 def test_numbered_states_are_one_dimension_if_bounds_are_given():
     features = Tiles(2, 3, bounds=[(0, 9)])
     assert active(features, (4,), ex.Corridor()) == [1, 4 + 1]
@@ -87,9 +76,8 @@ def maps(draw, powers_of_two=False):
     tilings = draw(st.sampled_from([1, 2, 4, 8] if powers_of_two else [1, 2, 3, 5, 8]))
     tiles = draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
     wrap = tuple(i for i in range(len(tiles)) if draw(st.booleans()))
-    bias = draw(st.booleans())
     domain = Box(*((0.0, float(n)) for n in tiles))
-    return Tiles(tilings, tiles, wrap=wrap, bias=bias), domain
+    return Tiles(tilings, tiles, wrap=wrap), domain
 
 
 def points(draw, domain, beyond=0):
@@ -122,13 +110,12 @@ def test_tiles_are_what_the_definition_says(data):
     features, domain = data.draw(maps())
     seen, shape = points(data.draw, domain, beyond=3), features.shape(domain)
     found, n = active(features, seen, domain), features.tilings
-    each = (shape.size - features.bias) // n
-    assert len(found) == shape.active == n + features.bias
-    assert [number - t * each for t, number in enumerate(found[:n])] == reference(
+    each = shape.size // n
+    assert len(found) == shape.active == n
+    assert [number - t * each for t, number in enumerate(found)] == reference(
         features, domain, seen
     )
-    assert all(t * each <= number < (t + 1) * each for t, number in enumerate(found[:n]))
-    assert found[n:] == [shape.bias] * features.bias
+    assert all(t * each <= number < (t + 1) * each for t, number in enumerate(found))
 
 
 # ----------------------------------------------------------------------------------- hashing
@@ -152,12 +139,11 @@ def test_hashed_features_stay_in_range_and_distinct(share, data):
 
 
 def test_a_tile_looks_on_from_the_first_slot_after_the_last():
-    owners, counts = np.full((1, 16), FREE, np.int64), np.zeros(2, np.int64)
+    owners = np.full((1, 16), FREE, np.int64)
     at_the_end = [tile for tile in range(2000) if first_slot(tile, 16) == 15][:10]
-    slots = [int(find_tile_slot(owners, 0, tile, counts)) for tile in at_the_end]
+    slots = [int(find_tile_slot(owners, 0, tile)) for tile in at_the_end]
     assert slots == [15, 0, 1, 2, 3, 4, 5, 6, 15, 15]  # eight places are tried
-    assert collision_rate(HashedPart(None, owners, counts)) == 0.2
-    assert int(find_tile_slot(owners, 0, at_the_end[3], counts)) == 2  # it has kept its place
+    assert int(find_tile_slot(owners, 0, at_the_end[3])) == 2  # it has kept its place
 
 
 # ------------------------------------------------------------------------------------ errors

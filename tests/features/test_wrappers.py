@@ -11,7 +11,7 @@ from hall_env import Troubled
 import expectant as ex
 from expectant.features.basis import Fourier
 from expectant.features.tiles import Tiles
-from expectant.features.wrappers import History, Traces
+from expectant.features.wrappers import History
 from features.plane import Plane, vectors
 
 THREE = ex.Corridor(cells=3)
@@ -41,20 +41,11 @@ def test_with_the_actions_that_led_to_them():
     ]
 
 
-def test_traces_fade():
-    found = vectors(Traces(ex.OneHot(), 0.5), THREE, [[0], [1], [1], [2]])
-    assert found.tolist() == [
-        [1, 0, 0, 0.5, 0, 0],
-        [0, 1, 0, 0.25, 0.5, 0],
-        [0, 1, 0, 0.125, 0.75, 0],
-        [0, 0, 1, 0.0625, 0.375, 0.5],
-    ]
-
-
-@pytest.mark.parametrize("features", [
-    History(ex.OneHot(), 3, actions=True), Traces(ex.OneHot(), 0.5),
-    History(Traces(ex.OneHot(), 0.5), 2), Traces(History(ex.OneHot(), 2), 0.5),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "features",
+    [History(ex.OneHot(), 3, actions=True), History(History(ex.OneHot(), 2), 2)],
+    ids=repr,
+)
 def test_an_episode_begins_with_an_empty_memory(features):
     found = vectors(features, THREE, [[0], [1], [2], [0], [1], [2]], [-1, 1, 1, -1, 1, 1])
     np.testing.assert_array_equal(found[:3], found[3:])
@@ -67,8 +58,6 @@ def test_weighted_vectors_are_remembered_with_their_values():
     found = vectors(History(Fourier(2), 2), Plane(), seen)
     np.testing.assert_array_equal(found[1:, :9], plain[1:])
     np.testing.assert_array_equal(found[1:, 9:], plain[:-1])
-    traces = vectors(Traces(Fourier(2), 0.75), Plane(), seen)
-    np.testing.assert_allclose(traces[1:, 9:], 0.75 * traces[:-1, 9:] + 0.25 * plain[1:])
 
 
 # ------------------------------------------------------------------------- shapes and errors
@@ -78,15 +67,13 @@ def test_shapes():
     assert History(ex.RandomBinary(14, 5), 3).shape(THREE) == ex.extend.Shape(
         42, 15, True, -1, True
     )
-    assert Traces(ex.RandomBinary(14, 5)).shape(THREE) == ex.extend.Shape(28, 19, True, -1, True)
-    biased = Tiles(2, (4, 2), bias=True)
-    for features in (History(biased, 2), Traces(biased)):
-        assert features.shape(Plane()).bias == 30
-        found = vectors(features, Plane(), [(1.0, 1.0), (2.0, 0.1), (3.0, 1.9)])
-        np.testing.assert_array_equal(found[:, 30], 1.0)
+    features = History(ex.features.Identity(), 2)
+    assert features.shape(Plane()).bias == 2
+    found = vectors(features, Plane(), [(1.0, 1.0), (2.0, 0.1), (3.0, 1.9)])
+    np.testing.assert_array_equal(found[:, 2], 1.0)
 
 
-EVERYTHING = History(Traces(Tiles(4, 3, hash_size=40, bias=True), 0.7), 3, actions=True)
+EVERYTHING = History(Tiles(4, 3, hash_size=40), 3, actions=True)
 
 
 @pytest.mark.parametrize("features", [EVERYTHING, Fourier(2)], ids=["tiles", "fourier"])

@@ -271,7 +271,7 @@ for _name in ("all", "features", "pwma", "mg"):
 def test_agents_have_the_dense_models_returns_to_the_bit(agent):
     world = ex.Corridor(cells=5, slip=0.2, switch_every=4)
     weighted = (
-        Values() if agent == "all" else ex.features.Traces(ex.OneHot(), 0.5)
+        Values() if agent == "all" else ex.features.History(ex.OneHot(), 2)
     )  # which remembers
     listed = partial(ex.models.SparseExpectation, capacity=20, threshold=0.0)
     for features in (weighted,) if agent != "lookahead" else (ex.RandomBinary(14, 5), weighted):

@@ -66,13 +66,12 @@ class World(Built):
     def set_exact(self) -> None:
         """Make the models the exact ones."""
         models: Any = self.choices.extended
-        linear = getattr(models, "linear", models)
         for option in range(self.count):
             rewards, successors, durations, visits = self.exact(option)
-            linear.rewards[option, : self.states] = rewards
-            linear.rows[option, :, : self.states] = successors
-            linear.durations[option, : self.states] = durations
-            if linear is not models:
+            models.rewards[option, : self.states] = rewards
+            models.rows[option, :, : self.states] = successors
+            models.durations[option, : self.states] = durations
+            if models.visits.size:
                 models.visits[option, :, : self.states] = visits
                 world = exact.dynamic_programming.get_dynamics(self.mdp)
                 mean = (self.policies[option] * world.rewards).sum(axis=1)
@@ -80,9 +79,8 @@ class World(Built):
 
     def arrays(self) -> list[np.ndarray]:
         models: Any = self.choices.extended
-        linear = getattr(models, "linear", models)
-        more = [] if linear is models else [models.visits, models.reward_weights]
-        return [*(getattr(linear, name) for name in FIELDS), *more]
+        tables = [getattr(models, name) for name in (*FIELDS, "visits", "reward_weights")]
+        return [table for table in tables if table.size]
 
     def mean_change(self, behaviour: np.ndarray, trace: np.ndarray | None = None) -> float:
         """The largest entry of the mean update in any state, from the weights as they are."""
@@ -107,7 +105,7 @@ class World(Built):
         reward = table.rewards[0, state, action, outcome]
         models: Any = self.choices.extended
         if trace is not None:
-            getattr(models, "linear", models).traces[:, : self.states] = trace
+            models.traces[:, : self.states] = trace
         seen = self.transition(state, action, reward, None if successor < 0 else successor)
         fit_options(models, self.choices.options, seen, behaviour, GAMMA)
 

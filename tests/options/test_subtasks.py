@@ -193,8 +193,7 @@ def test_traces_do_not_reach_into_the_next_episode(models):
     act(part, b.state(0), b.rng)
     learn(part, b.transition(0, 1, -1.0, 1), b.rng)
     found, extended = part.agent.planner.model.options, part.agent.planner.model.extended
-    linear = extended.linear if models == "universal" else extended
-    traces = [linear.traces]
+    traces = [extended.traces]
     for own in (found.first, found.rest):
         traces += [own.value_traces, own.policy_traces]
     assert all(trace.any() for trace in traces)

@@ -12,7 +12,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
 from expectant.core.reductions import add_to_row, padded_size
-from expectant.core.rules import or_none, whole
+from expectant.core.rules import or_none, positive, whole
 from expectant.core.updates import q_target
 from expectant.core.vectors import Binary, Weighted, dot, empty_state
 from expectant.core.verbs import (
@@ -29,7 +29,6 @@ from expectant.core.verbs import (
     stored_transition,
     value,
 )
-from expectant.step_sizes.adaptive import POSITIVE
 
 MAX_WEIGHTS = 4096
 
@@ -158,7 +157,7 @@ class LSPI(Agent):
         whole(1), default=20, meaning="real steps from one policy improvement to the next"
     )
     ridge: float = parameter(
-        POSITIVE, default=0.01, meaning="κ, strength of the pull towards the initial value"
+        positive(), default=0.01, meaning="κ, strength of the pull towards the initial value"
     )
     capacity: int | None = parameter(or_none(whole(1)), default=None)
 

@@ -42,9 +42,7 @@ def try_agents(
 def watch(
     domain: Annotated[str, typer.Option(help="A domain of `expectant list`.")] = "corridor",
     agent: Annotated[str, typer.Option(help="An agent of `expectant list`.")] = "lookahead",
-    out: Annotated[
-        Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
-    ] = Path("results/watch.gif"),
+    out: Annotated[Path, typer.Option(help="The .gif to write.")] = Path("results/watch.gif"),
     frames: Annotated[int, typer.Option(metavar="N", min=2, help="Most frames.")] = 80,
     episodes: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Length in episodes.")

@@ -16,7 +16,7 @@ from expectant.core.memory import TooLargeError
 
 __all__ = [
     "Rule", "at_least", "between", "either", "flag", "instance_of", "list_of", "named_or", "number",
-    "one_of", "or_none", "whole",
+    "one_of", "or_none", "positive", "whole",
 ]  # fmt: skip
 
 LARGEST = 2**63 - 1  # integer in compiled code
@@ -89,6 +89,11 @@ def number() -> Rule[float]:
 def at_least(low: float) -> Rule[float]:
     """Allow finite numbers from ``low``."""
     return _number_rule(f"a finite number, {low:g} or more", lambda value: value >= low)
+
+
+def positive() -> Rule[float]:
+    """Allow finite numbers above 0."""
+    return _number_rule("a finite number above 0", lambda value: value > 0.0)
 
 
 def between(low: float, high: float) -> Rule[float]:

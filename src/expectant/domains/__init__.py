@@ -11,12 +11,19 @@ from expectant.domains.average_reward import (
 from expectant.domains.corridor import BoyanChain, Corridor, Counterexample
 from expectant.domains.external import ExternalDomain
 from expectant.domains.finite import FiniteMDP
-from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
+from expectant.domains.grids import (
+    BlockingMaze,
+    Cliff,
+    DynaMaze,
+    FourRooms,
+    Rooms,
+    ShortcutMaze,
+    TwoRooms,
+)
 from expectant.domains.gym import Gym
 from expectant.domains.loca import LocaGrid, LocaMountainCar
 from expectant.domains.mountain_car import DrivenCar, MountainCar
 from expectant.domains.random_mdps import Branching, Garnet, Lottery
-from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 
 __all__ = [
     "AccessControl", "BlockingMaze", "BoyanChain", "Branching", "Cliff", "Corridor",

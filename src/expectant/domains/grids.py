@@ -1,4 +1,4 @@
-"""Grids drawn as text, and the textbook's mazes and cliff.
+"""Grid worlds drawn as text: the textbook's mazes and cliff, and rooms for options.
 
 In a picture ``#`` is a wall, ``S`` the start, ``G`` a goal, ``.`` any other cell. States are the
 other cells in row-major order, without walls and goals.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import Drawing, Exit
-from expectant.core.rules import either, list_of, number, whole
+from expectant.core.rules import Rule, between, either, list_of, number, whole
 from expectant.core.verbs import delegate, reset, reward_now, step
 from expectant.domains.finite import (
     END,
@@ -29,7 +29,7 @@ from expectant.domains.phase_clock import PhaseClock, current_phase, start_clock
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")
 DIRECTIONS = ((0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0))  # across, down
-WALL, GOAL, START = "#", "G", "S"
+WALL, GOAL, START, CLIFF, FREE, PIT = "#", "G", "S", "C", ".", "P"
 BLOCKED = -2  # index of cells that are no state
 
 
@@ -40,7 +40,7 @@ def parse_grid(picture: str) -> np.ndarray:
 
 def index_cells(grids: Sequence[np.ndarray]) -> np.ndarray:
     """State index of every cell that is free in some grid; END at goals, else BLOCKED."""
-    free = np.any([(grid != WALL) & (grid != GOAL) for grid in grids], axis=0)
+    free = np.any([~np.isin(grid, (WALL, GOAL, CLIFF)) for grid in grids], axis=0)
     indices = np.full(free.shape, BLOCKED)
     indices[free] = np.arange(free.sum())
     indices[grids[0] == GOAL] = END
@@ -66,27 +66,9 @@ def grid_start(grid: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return np.eye(1, int(indices.max()) + 1, indices[row, column])[0]
 
 
-def grid_drawing(
-    indices: np.ndarray, pays: tuple[float, ...] = (), phases: tuple[str, ...] = ("",)
-) -> Drawing:
-    """Drawing of a grid whose goals pay ``pays`` in the phases."""
-    return Drawing(
-        names=("column", "row"),
-        actions=MOVES,
-        cells=tuple((int(column), int(row)) for row, column in np.argwhere(indices >= 0)),
-        directions=DIRECTIONS,
-        exits=tuple(
-            Exit(float(column), float(row), pays) for row, column in np.argwhere(indices == END)
-        ),
-        phases=phases,
-    )
+class GridWorld(TabularDomain, abstract=True):
+    """A domain with one grid for every phase."""
 
-
-class Maze(TabularDomain, abstract=True):
-    """A deterministic maze with one grid for every phase."""
-
-    goal_reward: float
-    step_reward: float
     phase_names: ClassVar[tuple[str, ...]] = ("",)
 
     @property
@@ -94,18 +76,39 @@ class Maze(TabularDomain, abstract=True):
         """The grid of each phase."""
         raise NotImplementedError
 
+    @cached_property
+    def indices(self) -> np.ndarray:
+        """State index of every cell, END at goals, BLOCKED elsewhere."""
+        return index_cells(self.grids)
+
     @property
     def sketch(self) -> Drawing:
-        pays = (self.goal_reward,) * len(self.phase_names)
-        return grid_drawing(index_cells(self.grids), pays, self.phase_names)
+        cells, goals = np.argwhere(self.indices >= 0), np.argwhere(self.indices == END)
+        reward = getattr(self, "goal_reward", None)
+        pays = () if reward is None else (reward,) * len(self.phase_names)
+        return Drawing(
+            names=("column", "row"),
+            actions=MOVES,
+            cells=tuple((int(column), int(row)) for row, column in cells),
+            directions=DIRECTIONS,
+            exits=tuple(Exit(float(column), float(row), pays) for row, column in goals),
+            phases=self.phase_names,
+        )
+
+
+class Maze(GridWorld, abstract=True):
+    """A deterministic maze."""
+
+    goal_reward: float
+    step_reward: float
 
     def table(self) -> FiniteMDP:
         """The maze as a finite MDP; outcome p of a move is that of phase p.
 
         If a move is the same in all phases, it has the first outcome only.
         """
-        grids = self.grids
-        indices, phases = index_cells(grids), len(grids)
+        grids, indices = self.grids, self.indices
+        phases = len(grids)
         moves = np.stack([grid_moves(grid, indices) for grid in grids], axis=-1)
         same = (moves == moves[..., :1]).all(axis=-1)
         by_phase = np.eye(phases)[:, None, None]
@@ -254,10 +257,7 @@ class ShortcutMaze(ChangingMaze):
     phase_names: ClassVar[tuple[str, ...]] = ("the left way is open", "both ways are open")
 
 
-CLIFF = "C"
-
-
-class Cliff(TabularDomain):
+class Cliff(GridWorld):
     """Cliff walking (Sutton & Barto 2018, example 6.6).
 
     States
@@ -279,23 +279,14 @@ class Cliff(TabularDomain):
     step_reward: float = parameter(number(), default=-1.0, meaning="reward of every other step")
     cliff_reward: float = parameter(number(), default=-100.0, meaning="reward in the cliff")
 
-    @cached_property
-    def grid(self) -> np.ndarray:
-        """The cells; those of the cliff can be stepped into."""
-        upper = "\n".join(["." * self.columns] * (self.rows - 1))
-        return parse_grid(f"{upper}\nS{CLIFF * (self.columns - 2)}G")
-
-    @cached_property
-    def indices(self) -> np.ndarray:
-        """State index of every cell; BLOCKED in the cliff."""
-        return index_cells([np.where(self.grid == CLIFF, WALL, self.grid)])
-
     @property
-    def sketch(self) -> Drawing:
-        return grid_drawing(self.indices)
+    def grids(self) -> list[np.ndarray]:
+        upper = "\n".join([FREE * self.columns] * (self.rows - 1))
+        return [parse_grid(f"{upper}\nS{CLIFF * (self.columns - 2)}G")]
 
     def table(self) -> FiniteMDP:
-        moves, start = grid_moves(self.grid, self.indices), grid_start(self.grid, self.indices)
+        (grid,) = self.grids
+        moves, start = grid_moves(grid, self.indices), grid_start(grid, self.indices)
         fallen = moves == BLOCKED
         return FiniteMDP(
             probabilities=np.ones((*moves.shape, 1)),
@@ -303,3 +294,127 @@ class Cliff(TabularDomain):
             successors=np.where(fallen, int(start.argmax()), moves)[..., None],
             start=start,
         )
+
+
+TWO_ROOMS = """\
+###############
+#.PPPP.#......#
+#.PPPP.#......#
+#SPPPP.H......#
+#.PPPP.#......#
+#.PPPP.#......#
+#......#..G...#
+###############"""
+FOUR_ROOMS = """\
+#############
+#.....#.....#
+#.....#.....#
+#.....2.....#
+#S....#.....#
+#.....#.....#
+##1####.....#
+#.PPP.###3###
+#.PPP.#.....#
+#.PPP.#G....#
+#.PPP.4.....#
+#.....#.....#
+#############"""
+
+
+def _check_plan(value: Any) -> str:
+    """A map as rows of equal length, stripped."""
+    if not isinstance(value, str):
+        raise TypeError
+    rows = [line.strip() for line in value.strip().splitlines()]
+    letters = "".join(rows)
+    if not letters or len({len(row) for row in rows}) > 1:
+        raise ValueError
+    if not all(letter in "#." or letter.isalnum() for letter in letters):
+        raise ValueError
+    return "\n".join(rows)
+
+
+PLAN = Rule(
+    "lines of equal length of # (a wall), . (a cell), S (a start), G (a goal), P (a pit) and "
+    "other letters or digits (cells with a name)",
+    _check_plan,
+)
+
+
+class Rooms(GridWorld):
+    """A grid world drawn as text.
+
+    States
+        the cells of ``plan`` in row-major order, without walls and goals. ``named_states`` are the
+        cells drawn as other letters or digits, such as hallways.
+    Dynamics
+        up (0), right (1), down (2), left (3). The intended move is made with probability
+        1 − ``slip``, each of the others with ``slip`` / 3. Walls and edges block.
+    Reward
+        that of the cell entered, also after a blocked move: ``goal_reward`` for a goal G,
+        ``pit_reward`` for a pit P, else 0.
+    Start
+        uniform over the cells S, or over all cells if there are none.
+    End
+        in a goal.
+    """
+
+    plan: str = parameter(PLAN, meaning="the rooms as text")
+    slip: float = parameter(between(0, 1), default=0.0, kw_only=True)
+    goal_reward: float = parameter(number(), default=1.0, kw_only=True)
+    pit_reward: float = parameter(number(), default=-1.0, kw_only=True)
+
+    def validate(self) -> None:
+        if GOAL not in self.plan:
+            raise ValueError(f"{type(self).__name__}: plan must have a goal G, where episodes end")
+        if not self.letters.size:
+            raise ValueError(f"{type(self).__name__}: plan must have a cell that is not a goal")
+
+    @property
+    def grids(self) -> list[np.ndarray]:
+        return [parse_grid(self.plan)]
+
+    @property
+    def letters(self) -> np.ndarray:
+        """The letter of every state: (S,)."""
+        return self.grids[0][self.indices >= 0]
+
+    @property
+    def named_states(self) -> dict[str, int]:
+        """The states that have a name in the map."""
+        plain = (FREE, START, PIT)
+        return {str(name): s for s, name in enumerate(self.letters) if name not in plain}
+
+    def table(self) -> FiniteMDP:
+        moves, letters = grid_moves(self.grids[0], self.indices), self.letters
+        pays = np.where(letters[moves] == PIT, self.pit_reward, 0.0)
+        pays = np.where(moves == END, self.goal_reward, pays)
+        slips = np.full((4, 4), self.slip / 3) + (1.0 - 4 / 3 * self.slip) * np.eye(4)
+        shape, starts = (letters.size, 4, 4), letters == START
+        return FiniteMDP(
+            probabilities=np.broadcast_to(slips, shape),
+            rewards=np.broadcast_to(pays[:, None, :], shape),
+            successors=np.broadcast_to(moves[:, None, :], shape),
+            start=starts / starts.sum() if starts.any() else None,
+        )
+
+
+class TwoRooms(Rooms):
+    """Two rooms and a hallway, with pits on the short way to it (Sutton et al. 2023).
+
+    Dynamics, reward, start, end
+        as in ``Rooms``; without slips.
+    """
+
+    plan: str = parameter(PLAN, default=TWO_ROOMS, meaning="the rooms as text")
+
+
+class FourRooms(Rooms):
+    """Four rooms and four hallways, with pits in one room (Sutton et al. 2023).
+
+    Dynamics, reward, start, end
+        as in ``Rooms``; the intended move is made with probability 2/3.
+    """
+
+    plan: str = parameter(PLAN, default=FOUR_ROOMS, meaning="the rooms as text")
+    slip: float = parameter(between(0, 1), default=1 / 3, kw_only=True)

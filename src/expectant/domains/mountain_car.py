@@ -10,20 +10,11 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Drawing, Exit, ReferenceValues
-from expectant.core.rules import Rule, between, number, or_none, whole
+from expectant.core.rules import between, number, or_none, positive, whole
 from expectant.core.verbs import delegate, function, observation, reset, step
 
 POSITION, SPEED = 0, 1
-
-
-def _check_positive(value: Any) -> float:
-    result: float = number().convert(value)
-    if result <= 0.0:
-        raise ValueError
-    return result
-
-
-POSITIVE = Rule("a number above 0", _check_positive)
+POSITIVE = positive()
 
 
 class Valley(NamedTuple):

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from expectant.core import tree
-from expectant.core.updates import levi_choice
 from expectant.core.vectors import dense
-from expectant.core.verbs import add_expected, draw, mean_rate, size, unwrapped, value_change
+from expectant.core.verbs import add_expected, draw, size, value_change
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
-from expectant.exact.stability import PlanningRadius, update_radius
 from expectant.models.sparse_columns import ColumnsPart
 
 GROWN = 1e6  # weights so many times as large as any return are on their way to infinity
@@ -37,30 +35,6 @@ def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
 def planning_update_name(agent: Any) -> str:
     """Return the name of an agent's planning update; empty without state values."""
     return agent.resolve_update().kind if "planning_update" in vars(agent) else ""
-
-
-def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
-    """Return the spectral radius of an agent's planning update from equally likely states."""
-    part, update = run.agent, planning_update_name(agent)
-    model = unwrapped(part.planner.model) if update else None
-    linear = isinstance(getattr(part, "weights", None), np.ndarray)
-    if not linear or type(model) not in add_expected.implementations:
-        raise ValueError(
-            f"planning_radius: needs an agent that plans with state values, linear in the "
-            f"features, and an expectation model, got {agent!r}"
-        )
-    weights = part.weights
-    rows = np.array([dense(state, weights.size) for state in states])
-    expected = np.zeros_like(rows)
-    for state, row in zip(states, expected, strict=True):
-        _, action = levi_choice(model, state, part.planner.actions, weights, agent.discount)
-        add_expected(model, state, action, row, 1.0)
-    step = float(np.mean([mean_rate(part.value_step, 0, state) for state in states]))
-    helper = 0.0
-    if update != "levi":
-        helper = float(np.mean([mean_rate(part.update.correction_step, 0, s) for s in states]))
-    shares = np.full(len(rows), 1.0 / len(rows))
-    return update_radius(rows, expected, shares, step, agent.discount, update, helper)
 
 
 def is_diverging(run: Run) -> bool:

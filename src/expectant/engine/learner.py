@@ -21,7 +21,6 @@ from expectant.core.memory import ALWAYS_FREE, refuse_large
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
 from expectant.core.vectors import Weighted, state_value
-from expectant.core.verbs import encode
 from expectant.domains.external import (
     LIMITS,
     ExternalDomain,
@@ -34,7 +33,7 @@ from expectant.domains.external import (
     observation_spec,
 )
 from expectant.engine import checkpoint, loop
-from expectant.engine.divergence import explain_divergence, learned_radius
+from expectant.engine.divergence import explain_divergence
 from expectant.engine.driver import new_control, request_action
 from expectant.engine.loop import FIRST, GOES_ON, TERMINATED, Run
 from expectant.engine.probe import States, Subject, copy_subject, load_probe, probe_agent
@@ -43,7 +42,6 @@ from expectant.engine.result import Result
 from expectant.engine.run import check_part
 from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import run_interruptibly
-from expectant.exact.stability import PlanningRadius
 from expectant.jit.compile import Kernel, use_compiled
 from expectant.models.sparse import count_evicted
 
@@ -186,20 +184,6 @@ class Learner:
         if self._run is not None and centering is None:
             raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
         return float(centering.rate[0]) if centering is not None else 0.0
-
-    def planning_radius(self, observations: Sequence[ArrayLike]) -> PlanningRadius:
-        """Return the spectral radius of planning from these observations with the learned model.
-
-        See ``ex.exact.planning_radius``. The model must be linear in the features and the
-        agent plan with state values; features with memory take each as the first of an episode.
-        """
-        run, states = self._run_for(observations[0]), []
-        for observation in observations:
-            self._receive(run, observation)
-            features, state = copy.deepcopy((run.features, run.state))
-            encode(features, run.domain.received, -1, state)
-            states.append(state)
-        return learned_radius(self.agent, run, states)
 
     def value_of(self, vectors: np.ndarray) -> np.ndarray:
         """Return v̂ of feature vectors (n, d), or max_a q̂, for ``ex.exact.jensen_gap``."""

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Domain, Features
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import one_of, whole
@@ -40,9 +39,6 @@ class FixedPoint(NamedTuple):
     action_values: np.ndarray
     policy: np.ndarray
     start_return: float
-
-    def __repr__(self) -> str:
-        return short_repr(self)
 
 
 def fixed_point(

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.core.formatting import short_repr
 from expectant.core.rules import between
 
 
@@ -21,9 +20,6 @@ class LinearModel(NamedTuple):
 
     matrix: np.ndarray
     rewards: np.ndarray
-
-    def __repr__(self) -> str:
-        return short_repr(self)
 
 
 def lstd(

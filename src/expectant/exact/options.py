@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.core.formatting import short_repr
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
 from expectant.exact.dynamic_programming import (
@@ -33,9 +32,6 @@ class SubtaskSolution(NamedTuple):
     values: np.ndarray
     policy: np.ndarray
     stop: np.ndarray
-
-    def __repr__(self) -> str:
-        return short_repr(self)
 
 
 def option_model(

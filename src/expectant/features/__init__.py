@@ -5,9 +5,9 @@ from expectant.features.basis import Fourier, Identity
 from expectant.features.bounds import bounds_of
 from expectant.features.discrete import Categorical, Interpolated, OneHot, RandomBinary
 from expectant.features.tiles import Tiles
-from expectant.features.wrappers import History, Joined, Traces
+from expectant.features.wrappers import History, Joined
 
 __all__ = [
     "Categorical", "Features", "Fourier", "History", "Identity", "Interpolated", "Joined",
-    "OneHot", "RandomBinary", "Tiles", "Traces", "bounds_of",
+    "OneHot", "RandomBinary", "Tiles", "bounds_of",
 ]  # fmt: skip

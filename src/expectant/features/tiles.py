@@ -20,7 +20,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import full
-from expectant.core.rules import Rule, either, flag, list_of, or_none, whole
+from expectant.core.rules import Rule, either, list_of, or_none, whole
 from expectant.core.verbs import encode, function
 from expectant.domains.external import LIMITS
 from expectant.features.bounds import Bounds, known_bounds
@@ -28,7 +28,6 @@ from expectant.features.bounds import Bounds, known_bounds
 FREE = -1
 PROBES = 8
 MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³
-LOOKUPS, COLLISIONS = 0, 1
 LARGEST = 2**31 - 1  # tables of feature vectors keep indices in 32 bits
 LARGEST_HASHED = 2**62  # tiles are numbered before they are hashed
 
@@ -39,8 +38,7 @@ class TilesPart(NamedTuple):
     ``low``, ``scale`` (m,) map a component to n-th parts of tiles, of which there are ``parts``
     (m,); ``wraps`` (m,) is 1 where a dimension wraps around; ``displacements`` (m, n) are in parts.
     A tiling has ``rows`` (m,) tiles per dimension, with ``strides`` (m,), and ``tiles`` in total.
-    ``bias`` is the feature that is always on (−1: none); ``components`` (m,) are the components of
-    the observation that are tiled.
+    ``components`` (m,) are the components of the observation that are tiled.
     """
 
     low: np.ndarray
@@ -51,7 +49,6 @@ class TilesPart(NamedTuple):
     rows: np.ndarray
     strides: np.ndarray
     tiles: int
-    bias: int
     components: np.ndarray
 
 
@@ -87,16 +84,13 @@ def _(features, observation, action, state):
             if row == rows:  # only where the dimension wraps around
                 row = 0
             active[tiling] += row * stride
-    if features.bias >= 0:
-        active[tilings] = features.bias
 
 
 class HashedPart(NamedTuple):
-    """``owners`` (n, slots) are the tiles in each slot; ``counts`` (2,): look-ups, collisions."""
+    """``owners`` (n, slots) are the tiles in each slot."""
 
     tiles: object
     owners: np.ndarray
-    counts: np.ndarray
 
 
 @function
@@ -107,34 +101,27 @@ def first_slot(tile, slots):
 
 
 @function
-def find_tile_slot(owners, tiling, tile, counts):
+def find_tile_slot(owners, tiling, tile):
     """Return the slot of a tile among those of its tiling; a new tile takes a free one."""
     slots = owners.shape[1]
     first = first_slot(tile, slots)
     slot = first
-    counts[LOOKUPS] += 1
     for _ in range(PROBES):
         if owners[tiling, slot] == FREE:
             owners[tiling, slot] = tile
         if owners[tiling, slot] == tile:
             return slot
         slot = slot + 1 if slot + 1 < slots else 0
-    counts[COLLISIONS] += 1
     return first
 
 
 @encode.register(HashedPart)
 def _(features, observation, action, state):
-    active, owners, counts = state.active, features.owners, features.counts
+    active, owners = state.active, features.owners
     encode(features.tiles, observation, action, state)
     for tiling in range(owners.shape[0]):
-        slot = find_tile_slot(owners, tiling, active[tiling], counts)
+        slot = find_tile_slot(owners, tiling, active[tiling])
         active[tiling] = tiling * owners.shape[1] + slot
-
-
-def collision_rate(part: HashedPart) -> float:
-    """Share of look-ups since the part was built that ended at the slot of another tile."""
-    return float(part.counts[COLLISIONS] / max(part.counts[LOOKUPS], 1))
 
 
 def wholes(low: int) -> Rule[tuple[int, ...]]:
@@ -152,10 +139,7 @@ class Tiles(Features):
     ``wrap``
         dimensions, from 0, whose two ends are the same point, such as angles.
     ``hash_size``
-        the number of features to hash the tiles into, a multiple of ``tilings``
-        (:func:`expectant.features.tiles.collision_rate` tells how often tiles share one).
-    ``bias``
-        adds a feature that is always one, the last.
+        the number of features to hash the tiles into, a multiple of ``tilings``.
     ``dimensions``
         the components to tile, from 0; None: all. ``tiles`` has a number for each of these,
         ``bounds`` and ``wrap`` are about all components. ``Joined`` combines several subsets.
@@ -167,7 +151,6 @@ class Tiles(Features):
     bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
     wrap: Sequence[int] = parameter(wholes(0), default=())
     hash_size: int | None = parameter(or_none(whole(1)), default=None)
-    bias: bool = parameter(flag(), default=False, meaning="add a feature that is always 1")
     dimensions: Sequence[int] | None = parameter(or_none(wholes(0)), default=None)
 
     def validate(self) -> None:
@@ -193,10 +176,7 @@ class Tiles(Features):
         if tiles > (LARGEST if self.hash_size is None else LARGEST_HASHED):
             advice = "fewer tiles" if self.hash_size else self.memory_advice
             raise ValueError(f"Tiles: {tiles:,} tiles are too many to be numbered: {advice}")
-        features = self.hash_size or tiles
-        if self.bias:
-            return Shape(features + 1, self.tilings + 1, bias=features)
-        return Shape(features, self.tilings)
+        return Shape(self.hash_size or tiles, self.tilings)
 
     def build(self, domain: Domain, rng: np.random.Generator) -> TilesPart | HashedPart:
         bounds = self._bounds(domain)
@@ -214,13 +194,12 @@ class Tiles(Features):
             rows=np.array(rows, np.int64),
             strides=np.array([math.prod(rows[i + 1 :]) for i in range(dimensions)], np.int64),
             tiles=math.prod(rows),
-            bias=self.shape(domain).bias,
             components=components,
         )
         if self.hash_size is None:
             return part
         owners = full((self.tilings, self.hash_size // self.tilings), FREE, np.int64)
-        return HashedPart(part, owners, np.zeros(2, np.int64))
+        return HashedPart(part, owners)
 
     def _bounds(self, domain: Domain) -> Bounds:
         return known_bounds("Tiles", domain, self.bounds, self.dimensions)

@@ -1,4 +1,4 @@
-"""Features around other features: the last few observations, fading traces, two maps joined.
+"""Features around other features: the last few observations, two maps joined.
 
 Memory is part of the state, s' = u(s, a, o); the action −1 marks the start of an episode, where
 memory is empty.
@@ -13,7 +13,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import zeros
-from expectant.core.rules import between, flag, instance_of, whole
+from expectant.core.rules import flag, instance_of, whole
 from expectant.core.vectors import Binary, Weighted, empty_state
 from expectant.core.verbs import encode, function, index, put, size, value
 
@@ -102,61 +102,6 @@ class History(Features):
     def _features(self, domain: Domain) -> int:
         """Return the number of features of a step."""
         return self.base.shape(domain).size + (domain.actions if self.actions else 0)
-
-
-class TracesPart(NamedTuple):
-    """``base`` encodes into ``present``; ``traces`` (d,) fade by ``decay``."""
-
-    base: object
-    present: Binary | Weighted
-    traces: np.ndarray
-    decay: float
-
-
-@encode.register(TracesPart)
-def _(features, observation, action, state):
-    traces, present, decay = features.traces, features.present, features.decay
-    encode(features.base, observation, action, present)
-    kept = decay if action >= 0 else 0.0
-    for feature in range(traces.shape[0]):
-        traces[feature] *= kept
-    entries = size(present)
-    for n in range(entries):
-        traces[index(present, n)] += (1.0 - decay) * value(present, n)
-        state.active[n] = index(present, n)
-        state.values[n] = value(present, n)
-    for feature in range(traces.shape[0]):
-        state.active[entries + feature] = traces.shape[0] + feature
-        state.values[entries + feature] = traces[feature]
-
-
-class Traces(Features):
-    """The features x of the present observation and their traces z since the episode began.
-
-    z ← ``decay`` · z + (1 − ``decay``) · x, from z = 0.
-    """
-
-    base: Features = parameter(BASE, meaning="the features of one observation")
-    decay: float = parameter(between(0, 1), default=0.9)
-
-    def validate(self) -> None:
-        if self.decay == 1.0:
-            raise ValueError("Traces: decay must be less than 1, got 1.0")
-
-    def shape(self, domain: Domain) -> Shape:
-        base = self.base.shape(domain)
-        return Shape(
-            2 * base.size, base.active + base.size, weighted=True, bias=base.bias, remembers=True
-        )
-
-    def build(self, domain: Domain, rng: np.random.Generator) -> TracesPart:
-        base = self.base.shape(domain)
-        return TracesPart(
-            base=self.base.build(domain, rng),
-            present=empty_state(base),
-            traces=zeros(base.size),
-            decay=self.decay,
-        )
 
 
 class JoinedPart(NamedTuple):

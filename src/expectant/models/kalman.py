@@ -31,7 +31,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row
-from expectant.core.rules import at_least, flag, number, or_none
+from expectant.core.rules import at_least, flag, number, or_none, positive
 from expectant.core.updates import (
     add_process_noise,
     estimation_variance,
@@ -61,7 +61,6 @@ from expectant.models.expectation import (
     predict,
     write_errors,
 )
-from expectant.step_sizes.adaptive import POSITIVE
 from expectant.step_sizes.step_size import squared_length
 
 MAX_FEATURES = 4096
@@ -220,7 +219,7 @@ class KalmanExpectation(Model):
         at_least(0.0), default=0.001, meaning="variance added to active features in every fit"
     )
     prior: float = parameter(
-        POSITIVE, default=1.0, meaning="initial variance of every weight: 1 / ridge"
+        positive(), default=1.0, meaning="initial variance of every weight: 1 / ridge"
     )
     optimism: float = parameter(
         at_least(0.0), default=0.0, kw_only=True, meaning="κ, the scale of the value of the unknown"

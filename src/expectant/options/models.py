@@ -53,10 +53,14 @@ class LinearOptionsPart(NamedTuple):
 
     ``durations`` (n, D) are the weights of E[Σ_{k<K} γᵏ], ``traces`` (n, D) the e_o; ``work``
     (1, D) and ``probabilities`` (A,) are scratch. ``trace`` is λ; ``bounded``: no overshooting.
+    Universal models have column j of U_o as row j of ``visits`` (n, d, D) and the θ_o in
+    ``reward_weights`` (n, D); others have no rows there.
     """
 
     rewards: np.ndarray
     rows: np.ndarray
+    visits: np.ndarray
+    reward_weights: np.ndarray
     durations: np.ndarray
     traces: np.ndarray
     work: np.ndarray
@@ -75,14 +79,42 @@ def move_rows(rows, option, trace, work, step):
 
 
 @function
-def write_state_error(models, rows, option, transition, stopping, discount):
+def is_universal(models):
+    return models.visits.shape[0] > 0
+
+
+@function
+def write_state_error(models, option, transition, stopping, discount):
     """Write δ_n = γ(β s' + (1 − β) F_o s') − F_o s into scratch; returns |δ_n|²."""
-    work, alive = models.work, transition.alive
+    work, rows, alive = models.work, models.rows, transition.alive
     clear_trace(work[0])
     add_columns(rows, option, transition.state, work[0], -1.0)
     add(transition.next_state, work[0], discount * alive * stopping)
     add_columns(rows, option, transition.next_state, work[0], discount * alive * (1.0 - stopping))
     return dot_row(work, 0, work[0])
+
+
+@function
+def write_visit_error(models, option, transition, stopping, discount):
+    """Write δ_u = s + γ(1 − β) U_o s' − U_o s into scratch; returns |δ_u|²."""
+    work, visits = models.work, models.visits
+    continuation = discount * transition.alive * (1.0 - stopping)
+    clear_trace(work[0])
+    add(transition.state, work[0], 1.0)
+    add_columns(visits, option, transition.state, work[0], -1.0)
+    add_columns(visits, option, transition.next_state, work[0], continuation)
+    return dot_row(work, 0, work[0])
+
+
+@function
+def reward_step(models, state, ratio):
+    """α ρ for θ_o, at most 1 / sᵀs if bounded."""
+    step, length = models.step * ratio, 0.0
+    if models.bounded:
+        clear_trace(models.work[0])
+        add(state, models.work[0], 1.0)
+        length = step * dot_row(models.work, 0, models.work[0])
+    return step / length if length > 1.0 else step
 
 
 @function
@@ -108,7 +140,7 @@ def move_option(models, option, transition, stopping, discount):
         models.rewards[option], transition, transition.reward, continuation
     )
     duration_error = cumulant_error(models.durations[option], transition, 1.0, continuation)
-    state_error = write_state_error(models, models.rows, option, transition, stopping, discount)
+    state_error = write_state_error(models, option, transition, stopping, discount)
     follow_trace(models.rewards[option], trace, step * reward_error)
     follow_trace(models.durations[option], trace, step * duration_error)
     move_rows(models.rows, option, trace, models.work, step)
@@ -141,7 +173,8 @@ def stop_probability(options, option, transition):
 def _(models, options, transition, behaviour, discount):
     """e ← ρ(e + s), all weights move by α δ e, then e ← γλ(1 − β) e, for every option.
 
-    A step that an option would not have taken (ρ = 0) clears its trace and teaches it nothing.
+    θ_o learns from the step alone, without a trace. A step that an option would not have taken
+    (ρ = 0) clears its trace and teaches it nothing.
     """
     errors = 0.0
     for option in range(models.traces.shape[0]):
@@ -150,16 +183,24 @@ def _(models, options, transition, behaviour, discount):
             clear_trace(models.traces[option])
             continue
         stopping = stop_probability(options, option, transition)
+        if is_universal(models):
+            step, weights = reward_step(models, transition.state, ratio), models.reward_weights
+            errors += abs(move(weights[option], transition.state, transition.reward, step))
         extend_trace(models, option, transition.state, ratio)
         errors += ratio * move_option(models, option, transition, stopping, discount)
+        if is_universal(models):
+            errors += write_visit_error(models, option, transition, stopping, discount)
+            move_rows(models.visits, option, models.traces[option], models.work, models.step)
         fade_trace(models, option, transition, stopping, discount)
     return errors
 
 
 @backed_up_value.register(LinearOptionsPart)
 def _(models, state, option, weights, discount):
-    """b_oᵀ s + wᵀ F_o s, which contains the discount."""
+    """b_oᵀ s + wᵀ F_o s, which contains the discount; θ_oᵀ U_o s + wᵀ F_o s if universal."""
     future = dot_through(state, models.rows, option, weights)
+    if is_universal(models):
+        return dot_through(state, models.visits, option, models.reward_weights[option]) + future
     return dot(state, models.rewards[option]) + future
 
 
@@ -188,82 +229,24 @@ def _(models, state, rng):
         clear_trace(models.traces[option])
 
 
-class UniversalOptionsPart(NamedTuple):
-    """``visits`` (n, d, D) holds column j of U_o as row j, ``reward_weights`` (n, D) the θ_o."""
-
-    linear: LinearOptionsPart
-    visits: np.ndarray
-    reward_weights: np.ndarray
-
-
-delegate(UniversalOptionsPart, "linear", add_expected, duration, sample_next, begin)
-
-
-@function
-def write_visit_error(linear, visits, option, transition, stopping, discount):
-    """Write δ_u = s + γ(1 − β) U_o s' − U_o s into scratch; returns |δ_u|²."""
-    work, continuation = linear.work, discount * transition.alive * (1.0 - stopping)
-    clear_trace(work[0])
-    add(transition.state, work[0], 1.0)
-    add_columns(visits, option, transition.state, work[0], -1.0)
-    add_columns(visits, option, transition.next_state, work[0], continuation)
-    return dot_row(work, 0, work[0])
-
-
-@function
-def reward_step(linear, state, ratio):
-    """α ρ for θ_o, at most 1 / sᵀs if bounded."""
-    step, length = linear.step * ratio, 0.0
-    if linear.bounded:
-        clear_trace(linear.work[0])
-        add(state, linear.work[0], 1.0)
-        length = step * dot_row(linear.work, 0, linear.work[0])
-    return step / length if length > 1.0 else step
-
-
-@fit_options.register(UniversalOptionsPart)
-def _(models, options, transition, behaviour, discount):
-    """θ_o learns from the step alone; F_o, U_o and the duration learn along one trace."""
-    linear, visits, errors = models.linear, models.visits, 0.0
-    for option in range(visits.shape[0]):
-        ratio = importance_ratio(linear, options, option, transition, behaviour)
-        if ratio == 0.0:
-            clear_trace(linear.traces[option])
-            continue
-        stopping = stop_probability(options, option, transition)
-        step = reward_step(linear, transition.state, ratio)
-        errors += abs(
-            move(models.reward_weights[option], transition.state, transition.reward, step)
-        )
-        extend_trace(linear, option, transition.state, ratio)
-        errors += ratio * move_option(linear, option, transition, stopping, discount)
-        errors += write_visit_error(linear, visits, option, transition, stopping, discount)
-        move_rows(visits, option, linear.traces[option], linear.work, linear.step)
-        fade_trace(linear, option, transition, stopping, discount)
-    return errors
-
-
-@backed_up_value.register(UniversalOptionsPart)
-def _(models, state, option, weights, discount):
-    """θ_oᵀ U_o s + wᵀ F_o s."""
-    reward = dot_through(state, models.visits, option, models.reward_weights[option])
-    return reward + dot_through(state, models.linear.rows, option, weights)
-
-
 def build_learned_models(
     count: int, context: BuildContext, step: float, trace: float, bounded: bool, *, universal: bool
-) -> LinearOptionsPart | UniversalOptionsPart:
+) -> LinearOptionsPart:
     """Build untrained models of ``count`` options."""
-    width = context.width
-    rewards, durations, traces = (zeros((count, width)) for _ in range(3))
-    rows = zeros((count, context.shape.size, width))
-    work, probabilities = zeros((1, width)), zeros(context.actions)
-    linear = LinearOptionsPart(
-        rewards, rows, durations, traces, work, probabilities, step, trace, bounded
+    width, learned_visits = context.width, count if universal else 0
+    return LinearOptionsPart(
+        rewards=zeros((count, width)),
+        rows=zeros((count, context.shape.size, width)),
+        visits=zeros((learned_visits, context.shape.size, width)),
+        reward_weights=zeros((learned_visits, width)),
+        durations=zeros((count, width)),
+        traces=zeros((count, width)),
+        work=zeros((1, width)),
+        probabilities=zeros(context.actions),
+        step=step,
+        trace=trace,
+        bounded=bounded,
     )
-    if not universal:
-        return linear
-    return UniversalOptionsPart(linear, zeros(rows.shape), zeros(rewards.shape))
 
 
 class ExactOptionsPart(NamedTuple):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from expectant.core.interfaces import Domain, Drawing
 from expectant.domains.finite import END, FiniteMDP
-from expectant.report.figure import SMALL, WIDTH, new_figure, render, use_style, write_figure
+from expectant.report.figure import SMALL, WIDTH, new_figure, render, use_style
 from expectant.report.formatting import format_number
 
 if TYPE_CHECKING:
@@ -47,11 +46,6 @@ def arrows_of(mdp: FiniteMDP) -> list[Arrow]:
     return arrows
 
 
-def draw_world(domain: Domain, path_stem: str | Path) -> list[Path]:
-    """Draw a domain that is a small finite MDP into ``<path_stem>.png`` and ``.svg``."""
-    return write_figure(lambda: world_figure(domain), path_stem)
-
-
 def world_picture(domain: Domain) -> bytes:
     """Return the drawing as the bytes of a PNG."""
     with use_style():
@@ -63,7 +57,7 @@ def world_figure(domain: Domain) -> Figure:
     mdp = domain.mdp()
     if mdp is None or mdp.states > MOST_STATES:
         raise ValueError(
-            f"draw_world: domain must be a finite MDP of at most {MOST_STATES} states, "
+            f"world_picture: domain must be a finite MDP of at most {MOST_STATES} states, "
             f"got {domain!r}"
         )
     drawing, arrows = domain.sketch, arrows_of(mdp)

@@ -6,7 +6,6 @@ Shape letters: n probed states, m components of an observation, c points of the 
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,13 +32,10 @@ from expectant.features.discrete import OneHot
 from expectant.features.tiles import Tiles
 from expectant.report.chart import value_range
 from expectant.report.figure import new_figure, use_style
-from expectant.report.page import render
 from expectant.report.palette import SWITCH_COLOUR
 
-SUFFIXES = (".gif", ".mp4", ".html")
 FPS, DOTS = 8, 110  # frames per second, dots per inch
 AT_CHANGE, AT_END = 4, 8  # repeats of the frames before a change and at the end
-MOST_MEGABYTES = 200  # of pictures in a page
 BINS = 200  # of the learning curve, where steps are counted
 LATTICE, APART = 40, 3  # probed points along each axis of a plane; every third has a mark
 UNDECIDED = -1  # instead of a greedy action, where several are equally good
@@ -132,19 +128,15 @@ def watch(
     compiled: bool | None = None,
     progress: bool | Reporter = True,
 ) -> Path:
-    """Write an animation of one run to ``path``: a .gif, an .mp4 or an .html page with a player.
+    """Write an animation of one run to ``path``, a .gif.
 
     It shows run 0 of ``ex.run`` with the same arguments at up to ``frames`` moments: values, greedy
     actions and predictions of the model over all states. Returns the path.
     """
     require_extra("watch", "report")
-    from matplotlib.animation import FFMpegWriter
-
     path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"watch: path must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
-    if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
-        raise ValueError("watch: .mp4 needs the program ffmpeg, which is not there; .gif does not")
+    if path.suffix != ".gif":
+        raise ValueError(f"watch: path must end in .gif, got {str(path)!r}")
     if (episodes is None) == (steps is None):
         raise ValueError(f"watch: give episodes or steps, got {episodes=}, {steps=}")
     setup = Setup(
@@ -436,35 +428,21 @@ def _draw_exits(axes: Any, layout: Layout) -> Update:
 
 
 def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Path:
-    """Draw all frames of a recording into a file."""
-    import matplotlib
-    from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter, PillowWriter
+    """Draw all frames of a recording into a file, with pauses before each change and at the end."""
+    from matplotlib.animation import FuncAnimation, PillowWriter
 
-    is_page, setup = path.suffix == ".html", recording.setup
-    frames = list(recording.frames)
-    if not is_page:  # pause right before each change and at the end
-        repeats = [AT_CHANGE if frame.time in recording.changes else 1 for frame in frames]
-        repeats[-1] += AT_END
-        frames = [frame for frame, n in zip(frames, repeats, strict=True) for _ in range(n)]
-    writer: Any = {".gif": PillowWriter, ".mp4": FFMpegWriter, ".html": HTMLWriter}[path.suffix]
-    more = {"embed_frames": True, "default_mode": "once"} if is_page else {}
+    repeats = [AT_CHANGE if f.time in recording.changes else 1 for f in recording.frames]
+    repeats[-1] += AT_END
+    frames = [f for f, n in zip(recording.frames, repeats, strict=True) for _ in range(n)]
     with tempfile.TemporaryDirectory() as folder, use_style():
-        matplotlib.rcParams["animation.embed_limit"] = MOST_MEGABYTES
         figure, update = draw_recording(recording)
         animation = FuncAnimation(figure, update, frames, init_func=lambda: [], blit=False)
-        target = Path(folder, f"film{path.suffix}")
+        target = Path(folder, "film.gif")
         animation.save(
-            target, writer(fps=FPS, **more), dpi=DOTS,
+            target, PillowWriter(fps=FPS), dpi=DOTS,
             progress_callback=lambda number, total: tell((number + 1) / len(frames)),
         )  # fmt: skip
-        content = target.read_bytes()
-    if is_page:
-        parts = {"domain": setup.domain, "features": setup.features, "agent": setup.agent}
-        settings = "\n".join(f"{name}: {part}" for name, part in parts.items())
-        player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", content.decode())
-        page = render("watch.html", title=recording.title, player=player, settings=settings)
-        content = page.encode()
-    return write_bytes(path, content)
+        return write_bytes(path, target.read_bytes())
 
 
 def make_scene(domain: str, agent: str) -> tuple[Domain, Features, Agent]:

@@ -13,7 +13,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext
 from expectant.core.memory import full, zeros
-from expectant.core.rules import Rule, at_least, flag
+from expectant.core.rules import at_least, flag, positive
 from expectant.core.verbs import (
     adapt,
     adapt_columns,
@@ -149,16 +149,6 @@ def _(step, row, state, error):
     return effective_step(step, row, state) * error
 
 
-def _positive(value: object) -> float:
-    result = at_least(0.0).convert(value)
-    if result == 0.0:
-        raise ValueError
-    return float(result)
-
-
-POSITIVE = Rule("a finite number above 0", _positive)
-
-
 class _Adaptive(StepSize, abstract=True):
     initial_step: float
     meta_step: float
@@ -193,7 +183,7 @@ class IDBD(_Adaptive):
     ``meta_step`` and α_i starts at ``initial_step``. ``bounded`` keeps Σ α_i x_i² within 1.
     """
 
-    initial_step: float = parameter(POSITIVE, default=0.05)
+    initial_step: float = parameter(positive(), default=0.05)
     meta_step: float = parameter(at_least(0.0), default=0.01)
     per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
@@ -206,7 +196,7 @@ class Autostep(_Adaptive):
     Σ α_i x_i² is kept within 1.
     """
 
-    initial_step: float = parameter(POSITIVE, default=0.05)
+    initial_step: float = parameter(positive(), default=0.05)
     meta_step: float = parameter(at_least(0.0), default=0.01)
     memory: float = parameter(at_least(1.0), default=10_000.0, kw_only=True)
     per: str = parameter(PER, default="total", kw_only=True)
