@@ -334,7 +334,7 @@ class Folded(Section):
 
 @dataclass(frozen=True, eq=False)
 class Worlds(Section):
-    """Drawings of domains: (caption, bytes of a PNG)."""
+    """Pictures of domains: (caption, bytes of a PNG)."""
 
     shows: ClassVar[tuple[str, ...]] = ("pictures",)
     pictures: Sequence[tuple[str, bytes]]
