@@ -48,7 +48,7 @@ COMPARED = ("backup-distributions", "function-approximation", "iterated-backups"
 JUDGED = ("kudashkina-2021", "sutton-barto-8", "sutton-2008", "sutton-2023", "wan-2021",
           "planning-pays", *COMPARED)  # fmt: skip
 CSV_FILES = {
-    **{study: f"measured/{study}" for study in COMPARED},
+    **{study: f"measured/{study}" for study in (*COMPARED, "stable-planning")},
     **{f"{study}-claims": f"measured/{study}-claims" for study in JUDGED},
     "untuned": "untuned:rows",
     "parameters": "measured/parameters:choices",
@@ -221,6 +221,7 @@ def claims_table(study: str, verdict: str = "") -> Table:
 def verdict_grid() -> Table:
     """Show an icon and the effect for every claim and interpretation."""
     claims = {claim.id: claim for claim in paper().claims}
+    joint = read("measured/joint:claims")
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in read(PAPER):
         claim = claims[row["id"]]
@@ -228,9 +229,12 @@ def verdict_grid() -> Table:
         line = cells.setdefault((f"{claim.id}{'*' * claim.ours}", figure, claim.short), {})
         cell = f"{ICONS[row['verdict']]}\N{NO-BREAK SPACE}{{effect:~3}}"
         line[row["interpretation"]] = CELLS.format(cell, **row)
-    names = [f"`{name}`" for name in INTERPRETATIONS]
-    return ["#", "figure", "claim", *names], [
-        [*key, *(line.get(name, "–") for name in INTERPRETATIONS)] for key, line in cells.items()
+        if str(claim.id) in joint:
+            line["joint"] = CELLS.format("{holds} of {settings}", **joint[str(claim.id)])
+    names = [*INTERPRETATIONS, "joint"]
+    heads = [f"`{name}`" for name in INTERPRETATIONS]
+    return ["#", "figure", "claim", *heads, "joint search"], [
+        [*key, *(line.get(name, "–") for name in names)] for key, line in cells.items()
     ]
 
 
@@ -255,7 +259,32 @@ def open_details() -> Table:
     return ["question", *(f"`{name}`" for name in INTERPRETATIONS)], rows
 
 
+def joint_claims() -> Table:
+    """Show under how many settings of the joint search each claim holds."""
+    rows = [
+        [key, *(str(row[kind]) for kind in ("settings", *ICONS)),
+         format_number(row["holds"] / row["settings"], ".0%"), CELLS.format("{never_with}", **row)]
+        for key, row in read("measured/joint:claims").items()
+    ]  # fmt: skip
+    return ["claim", "settings", *ICONS, "share that holds", "never together with"], rows
+
+
+def step_ablation() -> Table:
+    """Show returns and diverged runs of the agents of figure 5a by their total step."""
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for entry in read("measured/stable-planning"):
+        if entry["figure"] == "total-step":
+            mean, diverged = (entry["metrics"][name][0] for name in ("mean", "diverged"))
+            cell = "" if diverged >= 0.1 else format_number(mean, ".1f")
+            share = f" ({diverged:.0%})".replace("%", " %") if diverged else ""
+            line = cells.setdefault((entry["label"],), {})
+            line[entry["panel"]] = (cell + share).strip()
+    return pivot(["agent, at a total step of"], cells)
+
+
 TABLES: dict[str, Callable[[], Table]] = {
+    "joint-claims": joint_claims,
+    "step-ablation": step_ablation,
     "verdict-grid": verdict_grid,
     "verdict-counts": verdict_counts,
     "open-details": open_details,
@@ -305,6 +334,12 @@ def _verdicts(name: str) -> dict[Any, str]:
     return {(row["id"], row["interpretation"]): row["verdict"] for row in read(name)}
 
 
+def _distinct_verdicts() -> dict[Any, str]:
+    """Return the verdicts on the paper, those of identical settings once."""
+    numbers = {(row["id"], row["effect"], row["low"], row["high"]): row for row in read(PAPER)}
+    return {(row["id"], row["interpretation"]): row["verdict"] for row in numbers.values()}
+
+
 def _count_verdicts(study: str, verdict: str = "") -> int:
     return sum(verdict in ("", found) for found in _verdicts(f"measured/{study}-claims").values())
 
@@ -322,9 +357,9 @@ def _count_moved() -> int:
 NUMBERS: dict[str, Callable[[], Any]] = {
     "claims": lambda: sum(map(len, claim_groups().values())),
     "same verdicts": lambda: len(
-        _verdicts(PAPER).items() & _verdicts("measured/second-seed-claims").items()
+        _distinct_verdicts().items() & _verdicts("measured/second-seed-claims").items()
     ),
-    "all verdicts": lambda: len(_verdicts(PAPER)),
+    "all verdicts": lambda: len(_distinct_verdicts()),
     "most at once": lambda: max(len(each["claims"]) for each in read("measured/joint:sets")),
     "moved": _count_moved,
 }

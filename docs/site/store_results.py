@@ -25,6 +25,9 @@ KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", 
         "adaptation", "learned-share", "attainment", "diverged", "worsened")  # fmt: skip
 AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
 SWITCHES = 3
+TIE_RULE = {
+    "iterated-backups-corridor-9-tuning"
+}  # sweeps whose steps are chosen with a rule for ties
 POINTS = 200  # a longer curve is not stored
 CLAIM = ("id", "figure", "interpretation", "claim", "verdict", "runs", "margin", "effect", "low",
          "high", "replication_probability", "unit", "note", "floored", "median", "ahead", "floors",
@@ -88,8 +91,6 @@ def store_study(folder: Path, name: str = "") -> None:
 
 def summarise(panel: Any, agent: str) -> Row:
     """Return the metrics of one agent in one panel, and its curve if it is short."""
-    from expectant.analysis.adaptation import is_adaptation_test, score_adaptation
-
     place = (panel.figure, panel.panel, panel.interpretation, agent)
     entry = dict(zip(("figure", "panel", "interpretation", "agent"), place, strict=True))
     entry |= {
@@ -98,11 +99,6 @@ def summarise(panel: Any, agent: str) -> Row:
         "optimum": round_number(panel.optimum),
     }
     entry |= {"metrics": dict(metrics(panel, agent)), "quantity": panel.quantity}
-    if is_adaptation_test(panel):
-        score = score_adaptation(panel, panel.curves[agent])
-        entry["learned_by_run"] = [round(share, 2) for share in score.first.tolist()]
-        entry["adaptation_by_run"] = [round(share, 2) for share in score.adaptation.tolist()]
-        entry["adapted_runs"] = score.adapted_runs
     if panel.points is not None and len(panel.points) <= POINTS:
         means = panel.curves[agent].mean(axis=0).tolist()
         pairs = zip(panel.points.tolist(), means, strict=True)
@@ -130,6 +126,27 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
             yield name, numbers
 
 
+def break_ties(choice: Any, values: Any) -> Any:
+    """Return the setting with the smallest steps that is not clearly worse than the best.
+
+    The one-standard-error rule: no more below the best mean than the standard error of the paired
+    difference. Of equals the one with the smallest value or action step is taken, then the one with
+    the smallest step or forgetting of its model. Settings of which a run diverged are left out.
+    """
+    import numpy as np
+
+    group = choice.group
+    behind = values[choice.best] - values[group.rows]
+    errors = behind.std(axis=1, ddof=1) / behind.shape[1] ** 0.5
+    names = sorted(group.settings, key=lambda name: "model" in name)
+    tied = [
+        (*(group.settings[name][n] for name in names), row)
+        for n, row in enumerate(group.rows.tolist())
+        if np.isfinite(values[row]).all() and behind[n].mean() <= errors[n]
+    ]
+    return replace(choice, best=min(tied)[-1])
+
+
 def store_tuning(folder: Path) -> None:
     """Store the parameters that a sweep selected for the arms of a study."""
     from expectant.experiments.best import choose_in_group
@@ -141,11 +158,18 @@ def store_tuning(folder: Path) -> None:
     study = next(study for study in packaged_studies() if name.startswith(f"{study}-"))
     figure = name.removeprefix(f"{study}-").removesuffix("-tuning")
     path = MEASURED / f"{study}-tuning.json"
-    entries = [entry for entry in read(path) if entry["figure"] != figure]
+    fresh = {(figure, group.problem, group.agent) for group in sweep.groups}
+    entries = [
+        entry
+        for entry in read(path)
+        if (entry["figure"], entry["panel"], entry["agent"]) not in fresh
+    ]
     for group in sweep.groups:
         choice = choose_in_group(group, sweep.values, split=False)
         if choice.best is None:
             raise ValueError(f"{folder}: every setting of {group.agent} diverged: widen its grid")
+        if name in TIE_RULE:
+            choice = break_ties(choice, sweep.values)
         entries.append({
             "figure": figure, "panel": group.problem, "agent": group.agent,
             "label": group.label, "settings": choice.settings,

@@ -229,7 +229,7 @@ def test_a_study_has_the_agents_of_the_interpretations_by_name(name):
         agent: Any = trial.agent
         doubled = 2.0 if name == "authors" else 1.0
         steps = {
-            key: value.scale(1.0 if key == "policy_step" else 1.0 / doubled)
+            key: value.scale(1.0 / doubled if key in ("value_step", "action_step") else 1.0)
             for key, value in vars(agent).items()
             if key.endswith("_step")
         }

@@ -140,8 +140,8 @@ def test_the_papers_numbers_are_neither_and_can_be_doubled():
             interpretation=ex.Interpretation(doubled_gradients=True),
         ),
     ).agent
-    assert (part.value_step, part.planner.model.step) == (1.6, 0.8)
-    assert (part.update.correction_step, part.update.bounded) == (0.02, False)
+    assert (part.value_step, part.planner.model.step) == (1.6, 0.4)
+    assert (part.update.correction_step, part.update.bounded) == (0.01, False)
     assert not part.action_step.bounded and (part.action_step.rates == 1.2).all()
 
 

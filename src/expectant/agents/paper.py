@@ -36,7 +36,7 @@ class Interpretation(Config):
         "give stored transitions the reward of the present phase when the goal moves"
     )
     doubled_gradients: bool = _switch(
-        "follow the gradient of error² instead of ½ error² (never for the policy)"
+        "follow the gradient of error² instead of ½ error² in steps of values and action values"
     )
     stored_termination: bool = _switch(
         "bootstrap in a backup only if the replayed transition did not terminate"
@@ -137,14 +137,14 @@ def build_paper_agent(
     doubled = interpretation.doubled_gradients
     for name in set(step_names) & set(values):
         step = fields[name].metadata["rule"].check(owner, name, values[name])
-        values[name] = as_printed(step, doubled and name != "policy_step")
+        values[name] = as_printed(step, doubled and name in ("value_step", "action_step"))
     printed: dict[str, Any] = {"discount": 1.0, "interpretation": interpretation}
     if plans:
         values["backups"] = _paper_backups(cls, values, interpretation)
     if "planning_update" in fields:
         printed["planning_update"] = "levi"
     if values.get("planning_update") in ("gradient", "gtd2"):
-        correction = as_printed(CORRECTION_STEP, doubled)
+        correction = as_printed(CORRECTION_STEP, doubled=False)
         values["planning_update"] = UPDATES[values["planning_update"]](correction)
     return cls(**{**printed, **values})
 

@@ -37,7 +37,8 @@ CLOSE = 1.5  # factor below which two values of a grid tell nothing new
 
 def factor_of(name: str, agent: Any) -> float:
     """Return the ratio of an agent's own step size to that of the paper."""
-    return 2.0 if agent.interpretation.doubled_gradients and name != "policy_step" else 1.0
+    values = name in ("value_step", "action_step")
+    return 2.0 if agent.interpretation.doubled_gradients and values else 1.0
 
 
 def with_steps(agent: Any, steps: dict[str, float]) -> Any:
