@@ -11,6 +11,7 @@ from typing import Any
 from expectant.core.errors import missing_packages
 
 LINE_SECONDS = 10.0
+BAR_WIDTH = 20
 RELIABLE_FROM = 0.02  # the estimate of the time left is unreliable below 2 %
 
 ShowFraction = Callable[..., None]  # takes the fraction done and, in our own, details
@@ -78,15 +79,28 @@ class Bars(Reporter):
             )
 
     def make_bar(self) -> Any:
+        """Return a bar whose text is cut to the width that the numbers leave."""
         from rich.console import Console
-        from rich.progress import Progress, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+        from rich.table import Column
 
-        columns = Progress.get_default_columns()  # the last one is the time left
+        wide = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         return Progress(
-            *(columns if self.left else columns[:-1]),
+            TextColumn("{task.description}", table_column=wide),
+            BarColumn(BAR_WIDTH),
+            TaskProgressColumn(),
+            *([TimeRemainingColumn()] if self.left else []),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
+            expand=True,
         )
 
 
@@ -141,8 +155,8 @@ class OverallProgress(Silent):
     def show(self, what: str, done: float) -> None:
         """Show the present task and the weight of all finished ones."""
         stage = self.stage and f", {self.stage}"
-        left = f"{self.time_left(done)}{stage}, now {what}"
-        self.show_fraction(done / max(self.total, 1e-12), left)
+        details = f"{stage}{self.time_left(done)}, now {what}"
+        self.show_fraction(done / max(self.total, 1e-12), details)
 
 
 def make_reporter(progress: bool | Reporter) -> Reporter:

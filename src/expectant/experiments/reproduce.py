@@ -104,10 +104,10 @@ def run_in_looks(config: StudyConfig, folder: Path, target: Path, threads: int |
                 with overall.exclude_time():
                     _write_results(replace(config, figures=main, provisional=True), target, work)
                 say(f"first page: {target / 'report.html'}")
-        run_stage("claims and ablations", first)
+        run_stage("claims", first)
         while more := plan_more_runs(claims, work.panels(), looks):
             overall.total = overall.done + _cost_left(work, {arm: most[arm] for arm in more})
-            run_stage("undecided claims", more)
+            run_stage("undecided", more)
     return work
 
 
