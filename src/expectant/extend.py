@@ -9,11 +9,17 @@ docs/own-parts.md lists those that each kind of component needs.
 from typing import Any
 
 from expectant import step_sizes
-from expectant.agents import action_selection, centering, planner, planning_agent, planning_updates
+from expectant.agents import (
+    action_selection,
+    centering,
+    planning_agent,
+    planning_loop,
+    planning_updates,
+)
 from expectant.agents.action_selection import *
 from expectant.agents.centering import *
-from expectant.agents.planner import *
 from expectant.agents.planning_agent import *
+from expectant.agents.planning_loop import *
 from expectant.agents.planning_updates import *
 from expectant.core import config, errors, interfaces, rules, updates, vectors, verbs
 from expectant.core.config import *
@@ -26,7 +32,7 @@ from expectant.step_sizes import *
 
 __all__: list[str] = ["register_metric", "register_probe", "rules"]  # noqa: F405
 for module in (
-    action_selection, centering, config, errors, interfaces, planner, planning_agent,
+    action_selection, centering, config, errors, interfaces, planning_agent, planning_loop,
     planning_updates, step_sizes, updates, vectors, verbs,
 ):  # fmt: skip
     __all__ += module.__all__

@@ -8,8 +8,8 @@ import numpy as np
 
 from expectant.agents.action_selection import sample_action
 from expectant.agents.centering import CenteringPart, build_centering
-from expectant.agents.planner import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_agent import UPDATE, PlanningAgent
+from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_updates import PlanningUpdate
 from expectant.agents.state_values import learn_state_values, plan_state_values
 from expectant.core.config import parameter

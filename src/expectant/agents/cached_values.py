@@ -9,8 +9,8 @@ import numpy as np
 
 from expectant.agents.action_selection import act_epsilon_greedily
 from expectant.agents.centering import CenteringPart, build_centering, center_reward
-from expectant.agents.planner import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
+from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.agents.state_values import learn_state_values, plan_state_values
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext

@@ -14,7 +14,7 @@ from expectant.agents.paper import (
     Interpretation,
     build_paper_agent,
 )
-from expectant.agents.planner import Planner, build_rollout
+from expectant.agents.planning_loop import Planner, build_rollout
 from expectant.agents.planning_updates import UPDATES, Levi, PlanningUpdate
 from expectant.backups import NAMED_BACKUPS, Rollout
 from expectant.core.config import parameter

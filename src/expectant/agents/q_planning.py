@@ -14,8 +14,8 @@ from expectant.agents.centering import (
     center_reward,
     update_average_reward,
 )
-from expectant.agents.planner import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_agent import PlanningAgent
+from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.backups import NAMED_BACKUPS, PrioritizedPairs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from expectant.agents.centering import center_reward, update_average_reward
-from expectant.agents.planner import report_value_change
+from expectant.agents.planning_loop import report_value_change
 from expectant.core.updates import displacement, move, td_target
 from expectant.core.vectors import state_value
 from expectant.core.verbs import function, improve, mean_rate, on_value_update

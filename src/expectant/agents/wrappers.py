@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from expectant.agents.planner import learn_model
 from expectant.agents.planning_agent import PlanningAgent
+from expectant.agents.planning_loop import learn_model
 from expectant.core.config import parameter, unknown_parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from expectant.core.errors import is_builtin
-from expectant.core.parameter_docs import MEANINGS, MOVED, SYNONYMS
+from expectant.core.parameter_meanings import MEANINGS, MOVED, SYNONYMS
 from expectant.core.rules import Rule
 
 __all__ = ["Config", "parameter"]

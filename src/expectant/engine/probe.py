@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.planner import without_planning
+from expectant.agents.planning_loop import without_planning
 from expectant.agents.wrappers import inner_agent
 from expectant.checks.dry_run import dry_run_probe
 from expectant.core import tree
