@@ -28,10 +28,11 @@ LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the 
 def write_report(
     config: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> list[Path]:
-    """Draw all figures and write ``report.html``."""
-    figures = [write_figures(config, folder, panels, figure) for figure in config.figures]
+    """Write ``report.html``, whose charts are its own, then draw all figures unless provisional."""
     page = write_study_page(config, folder, panels, verdicts)
-    return [*(path for paths in figures for path in paths), page]
+    figures = () if config.provisional else config.figures
+    drawn = [path for figure in figures for path in write_figures(config, folder, panels, figure)]
+    return [*drawn, page]
 
 
 def drawn_panels(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
@@ -175,7 +176,7 @@ def _figure_section(
         claims,
         [f"mean of {runs} run{'s' * (runs > 1)} and 95 % bootstrap interval"],
         alerts,
-        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES],
+        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES if not config.provisional],
         report.chart_of(close_ups) if close_ups else None,
         [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
         first.notes,
