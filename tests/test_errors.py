@@ -173,6 +173,7 @@ DOMAINS = [
     ("ex.Gym('Pendulum-v1').actions", "numbered actions (Discrete)…Box…TransformAction"),
     ("ex.Gym(lambda: HallEnv(gymnasium.spaces.Dict(x=gymnasium.spaces.Discrete(2)))).states", "observations of Dict"),
     ("ex.Gym('NoSuchWorld-v1').actions", "Gym: cannot make 'NoSuchWorld-v1'"),
+    ("ex.Gym('__main__:NoSuchWorld').actions", "'__main__:NoSuchWorld' is defined in a script, which other commands cannot import: move it to a module"),
     ("ex.Gym('CartPole-v1', gravitas=3).actions", "gravitas"),
     ("ex.Gym(gymnasium.vector.SyncVectorEnv([HallEnv]))", "several environments at once (gymnasium.vector): give one"),
     ("ex.Gym(7)", "environment must be an environment's id"),

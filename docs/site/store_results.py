@@ -91,6 +91,8 @@ def store_study(folder: Path, name: str = "") -> None:
 
 def summarise(panel: Any, agent: str) -> Row:
     """Return the metrics of one agent in one panel, and its curve if it is short."""
+    from expectant.analysis.adaptation import is_adaptation_test, score_adaptation
+
     place = (panel.figure, panel.panel, panel.interpretation, agent)
     entry = dict(zip(("figure", "panel", "interpretation", "agent"), place, strict=True))
     entry |= {
@@ -99,6 +101,11 @@ def summarise(panel: Any, agent: str) -> Row:
         "optimum": round_number(panel.optimum),
     }
     entry |= {"metrics": dict(metrics(panel, agent)), "quantity": panel.quantity}
+    if is_adaptation_test(panel):
+        score = score_adaptation(panel, panel.curves[agent])
+        entry["learned_by_run"] = [round(share, 2) for share in score.first.tolist()]
+        entry["adaptation_by_run"] = [round(share, 2) for share in score.adaptation.tolist()]
+        entry["adapted_runs"] = score.adapted_runs
     if panel.points is not None and len(panel.points) <= POINTS:
         means = panel.curves[agent].mean(axis=0).tolist()
         pairs = zip(panel.points.tolist(), means, strict=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scripted import Scripted
@@ -114,6 +116,14 @@ def test_the_zone_pushes_right_whatever_the_action():
     part = part_at(0.399, 0.0)
     step(part, 0, np.random.default_rng(0))
     assert part.car[1] < 0.0
+
+
+def test_noise_replaces_the_action():
+    """Two draws, of which the first decides if the second chooses: 0.9 is to the right."""
+    for draws, speed in (([0.29, 0.9], 0.001), ([0.3], -0.001)):
+        part = part_at(-math.pi / 6, 0.0, noise=0.3)  # the bottom, where nothing pulls
+        step(part, 0, Scripted(draws))
+        assert part.car[1] == pytest.approx(speed, abs=1e-12)
 
 
 def test_rewards_by_phase_and_zone_starts():

@@ -4,13 +4,35 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.loca import advance
-from expectant.exact.loca_mountain_car import car_references, drive, exits_of
+from expectant.domains.loca import EVALUATION_STARTS, advance
+from expectant.exact.loca_mountain_car import (
+    car_references,
+    drive,
+    exits_of,
+    grid_values,
+    interpolation_matrix,
+    make_grid,
+)
 
 
 def test_references_are_the_published_ones():
     references = car_references(ex.domains.LocaMountainCar(), size=(171, 141), starts=7)
     assert references == pytest.approx((1.936, 1.309, 0.484), rel=0.01)
+
+
+def test_with_noise_references_are_lower_and_agree_with_values():
+    """Returns of sampled episodes are near the optimal values that value iteration finds."""
+    domain = ex.domains.LocaMountainCar(noise=0.5)
+    references = car_references(domain, size=(171, 71), starts=5)
+    grid = make_grid(domain.bounds, (171, 71))
+    starts = make_grid(EVALUATION_STARTS, (5, 5)).points
+    for pays, reference, quiet in (
+        ((2, 4), references.before, 1.94),
+        ((2, 1), references.after, 1.31),
+    ):
+        values = interpolation_matrix(grid, starts) @ grid_values(domain, grid, pays)
+        assert reference == pytest.approx(values.mean(), rel=0.05)
+        assert reference < quiet
 
 
 def test_many_cars_move_as_one_does():

@@ -183,6 +183,10 @@ def test_scores_by_hand():
     assert found.adaptation.tolist() == [0.0, 1.0]
     assert (found.mean_first, found.mean_adaptation, found.adapted_runs) == (0.75, 0.5, 1)
     assert [end.tolist() for end in found.ends] == [[1.0, 2.0], [0.5, 1.5], [1.0, 1.25]]
+    short = rows[:, panel.phases < 2]
+    without_third = score_adaptation(probed_panel(short, panel.phases[panel.phases < 2]), short)
+    assert without_third.adaptation.tolist() == [0.0, 1.0]
+    assert np.isnan(without_third.ends[2]).all()
 
 
 @pytest.mark.parametrize(

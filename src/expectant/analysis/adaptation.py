@@ -175,9 +175,9 @@ ADAPTED, NOT_ADAPTED = 0.80, 0.30  # fraction of the way from outdated policy to
 class Score:
     """Scores of the local-change test, one number per run.
 
-    ``ends`` are mean returns at the end of each phase. ``first`` (runs,) is the fraction of the
-    optimum reached before the change. ``adaptation`` (runs,) is the progress from the outdated
-    policy (0) to the new optimum (1) at the end of the phase with local starts.
+    ``ends`` are mean returns at the end of each phase, NaN for phases not run. ``first`` (runs,) is
+    the fraction of the optimum reached before the change. ``adaptation`` (runs,) is the progress
+    from the outdated policy (0) to the new optimum (1) at the end of the phase with local starts.
     """
 
     ends: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -222,7 +222,7 @@ class Score:
 def is_adaptation_test(panel: Panel) -> bool:
     """True if a panel has curves of the local-change test."""
     outdated = any(level.name == "outdated policy" for level in panel.levels)
-    return outdated and panel.phases is not None and int(panel.phases.max()) == AFTER
+    return outdated and panel.phases is not None and int(panel.phases.max()) >= LOCAL
 
 
 def score_adaptation(panel: Panel, curves: np.ndarray) -> Score:
@@ -230,7 +230,10 @@ def score_adaptation(panel: Panel, curves: np.ndarray) -> Score:
     if not is_adaptation_test(panel) or panel.phases is None:
         raise Unavailable("the greedy policy was not probed through a local change")
     points = [np.flatnonzero(panel.phases == phase)[-LAST:] for phase in (BEFORE, LOCAL, AFTER)]
-    before_end, local_end, after_end = (curves[:, last].mean(axis=1) for last in points)
+    before_end, local_end, after_end = (
+        curves[:, last].mean(axis=1) if last.size else np.full(len(curves), np.nan)
+        for last in points
+    )
     before, after, outdated = reference_returns(panel).values()
     adaptation = (local_end - outdated) / (after - outdated)
     return Score((before_end, local_end, after_end), before_end / before, adaptation)

@@ -1,41 +1,19 @@
-"""The backup distributions that agents know by name, and rollouts that begin in their states."""
+"""Rollouts: several backups along a simulated trajectory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from operator import attrgetter
 
-from expectant.backups.prioritized_sweeping import PrioritizedSweeping
-from expectant.backups.replay import RecencyReplay, Replay, Trajectory
-from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
-from expectant.backups.state_action_pairs import AllPairs, SeenPairs
-from expectant.backups.state_sampler import StateSampler
-from expectant.backups.states import AllStates, CurrentState, SeenStates
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.rules import Rule, one_of, whole
 
-# Each entry takes the number of transitions that the agent may store.
-NAMED_BACKUPS: dict[str, Callable[[int | None], Backups]] = {
-    "replay": Replay,
-    "recency": RecencyReplay,
-    "trajectory": lambda capacity: Trajectory(capacity=capacity),
-    "current": lambda capacity: CurrentState(),
-    "seen": lambda capacity: SeenStates(),
-    "pairs": lambda capacity: SeenPairs(),
-    "all_pairs": lambda capacity: AllPairs(),
-    "all": lambda capacity: AllStates(),
-    "prioritized": lambda capacity: PrioritizedSweeping(),
-    "sampler": lambda capacity: StateSampler(),
-    "features": lambda capacity: SingleFeatures(),
-    "pwma": lambda capacity: FeatureSweeping(),
-    "mg": lambda capacity: RowSweeping(),
-}
 
+def backups_by_name(name: str) -> Backups:
+    """Return the backup distribution that a name stands for, with room for 1,000 transitions."""
+    from expectant.backups import NAMED_BACKUPS  # which imports this module
 
-def backups_by_name(name: str, capacity: int | None = 1000) -> Backups:
-    """Return the backup distribution that a name stands for."""
-    return NAMED_BACKUPS[one_of(*NAMED_BACKUPS).convert(name)](capacity)
+    return NAMED_BACKUPS[one_of(*NAMED_BACKUPS).convert(name)](1000)
 
 
 def _start(value: object) -> str | Backups:

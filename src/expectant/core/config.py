@@ -26,6 +26,7 @@ from expectant.core.rules import Rule
 __all__ = ["Config", "parameter"]
 
 KINDS: dict[str, type[Config]] = {}  # config classes by their names in data
+SCRIPT = "__main__"  # another module in every process
 PARAMETERS_HEADING = "\n\nParameters\n"  # begins the generated end of a docstring
 
 Value = TypeVar("Value")
@@ -282,7 +283,8 @@ def _import_class(name: str, trust: bool) -> type[Config]:
         source = importlib.import_module(module) if trust else sys.modules[module]
         cls = getattr(source, attribute)
     except Exception as error:  # whatever the module raises
-        raise ValueError(f"kind: cannot import {name!r}: {error}") from None
+        problem = script_message(name) if module == SCRIPT else f"cannot import {name!r}: {error}"
+        raise ValueError(f"kind: {problem}") from None
     if not (isinstance(cls, type) and issubclass(cls, Config)):
         raise ValueError(f"kind: {name!r} must be a component class, got {cls!r}")
     return cls
@@ -299,6 +301,14 @@ def trust_message(thing: str) -> str:
     return (
         f"names {thing}, which would be imported and run; pass trust=True (command line: --trust) "
         "if you trust it"
+    )
+
+
+def script_message(name: str) -> str:
+    """Return the refusal of data that name a class of a script, from another process."""
+    return (
+        f"{name!r} is defined in a script, which other commands cannot import: move it to a module "
+        "of its own, or go on in the script, as with sweep.best()"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from expectant.core.config import allow_local_imports, parameter
+from expectant.core.config import SCRIPT, allow_local_imports, parameter, script_message
 from expectant.core.errors import EnvError, describe_error, require_extra, user_location
 from expectant.core.interfaces import Domain
 from expectant.core.rng import ENVIRONMENT, seed_sequence
@@ -184,7 +184,9 @@ class Gym(Domain):
         try:
             return gymnasium.make(name, **options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
-            raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
+            is_script = _module_name(name) == SCRIPT
+            problem = script_message(name) if is_script else f"cannot make {name!r}: {error}"
+            raise ValueError(f"Gym: {problem}") from None
 
     @cached_property
     def _info(self) -> _EnvInfo:
@@ -228,7 +230,7 @@ class Gym(Domain):
         A class in ``__main__`` is pickled itself: a worker has another ``__main__``.
         """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        if _module_name(self.environment) == "__main__":
+        if _module_name(self.environment) == SCRIPT:
             state["environment"] = _import_factory(str(self.environment)) or self.environment
         return state
 

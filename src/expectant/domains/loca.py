@@ -176,6 +176,7 @@ class LocaGrid(TabularDomain):
 
 
 INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
+THRUSTS = (-1, 0, 1)
 EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # (low, high) of position and speed
 
 
@@ -192,13 +193,15 @@ class Exits(NamedTuple):
 
 class LocaCarPart(NamedTuple):
     """``car`` (2,) is position and speed; ``rewards`` (P, 3) of staying inside and of the exits;
-    ``starts`` (P, 2, 2) the box (component, low or high) of starts; ``now`` has the phase."""
+    ``starts`` (P, 2, 2) the box (component, low or high) of starts; with probability ``noise`` an
+    action is random; ``now`` has the phase."""
 
     car: np.ndarray
     valley: Valley
     exits: Exits
     rewards: np.ndarray
     starts: np.ndarray
+    noise: float
     clock: PhaseClock
     now: np.ndarray
 
@@ -246,6 +249,8 @@ def _(domain, episode, rng):
 @step.register(LocaCarPart)
 def _(domain, action, rng):
     tick_clock(domain.clock)
+    if domain.noise > 0.0 and rng.random() < domain.noise:
+        action = int(rng.random() * len(THRUSTS))
     reached = advance(domain.valley, domain.exits, domain.car, action - 1)
     return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
 
@@ -266,9 +271,10 @@ class LocaMountainCar(CarDomain):
     Observation
         position and speed.
     Dynamics
-        as in ``MountainCar``: push left (0), no push (1), push right (2). In the zone, positions
-        from ``zone_position`` and speeds from ``zone_speed`` on, the car is always pushed right:
-        only the right exit can be reached from there.
+        as in ``MountainCar``: push left (0), no push (1), push right (2). With probability
+        ``noise`` the action is replaced by a uniformly random one. In the zone, positions from
+        ``zone_position`` and speeds from ``zone_speed`` on, the car is always pushed right: only
+        the right exit can be reached from there.
     Reward
         at the left exit ``left_reward``; at the right exit ``right_reward`` in phase 1,
         ``later_reward`` in phases 2 and 3.
@@ -297,6 +303,7 @@ class LocaMountainCar(CarDomain):
     later_reward: float = parameter(number(), default=1.0)
     phase_steps: Sequence[int] = parameter(PHASE_STEPS, default=(100_000, 50_000, 50_000))
     step_limit: int | None = parameter(or_none(whole(1)), default=500)
+    noise: float = parameter(between(0, 1), default=0.0)
 
     def validate(self) -> None:
         self.check_order(
@@ -333,6 +340,7 @@ class LocaMountainCar(CarDomain):
             Exits(*(getattr(self, name) for name in Exits._fields)),
             np.array(pays),
             np.array([everywhere, zone, everywhere]),
+            self.noise,
             start_clock(self.phase_steps),
             np.zeros(3, np.int64),
         )

@@ -485,7 +485,9 @@ def _compiling(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None
     """Compile pickled orders in other processes while the context lasts."""
     from loky.process_executor import ProcessPoolExecutor
 
-    executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts)
+    # Numba's memory of what it compiled is no leak, and a worker that is restarted loses it.
+    environment = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e12"}
+    executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts, env=environment)
     try:
         yield [_submit(executor, _compile, order) for order in pickled]
     finally:

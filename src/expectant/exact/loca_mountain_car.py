@@ -17,13 +17,14 @@ from expectant.domains.loca import (
     INSIDE,
     LEFT_EXIT,
     RIGHT_EXIT,
+    THRUSTS,
     LocaMountainCar,
 )
 from expectant.domains.mountain_car import POSITION, SPEED, drive_cars
 
 DISCOUNT = 0.99
-THRUSTS = (-1, 0, 1)
 HORIZON = 500
+NOISY_EPISODES = 20  # from every start, if actions are noisy
 TOLERANCE = 1e-5
 
 Pays = tuple[float, float]  # rewards of the left and the right exit
@@ -98,7 +99,11 @@ def lookahead(
         alive = (exits == INSIDE).astype(float)
         future = interpolation_matrix(grid, successors).multiply(DISCOUNT * alive[:, None]).tocsr()
         steps.append((np.array([0.0, *pays])[exits], future))
-    return steps
+    if domain.noise == 0.0:
+        return steps
+    own, share = 1.0 - domain.noise, domain.noise / len(steps)
+    rewards, future = (sum(parts) * share for parts in zip(*steps, strict=True))
+    return [(own * step[0] + rewards, own * step[1] + future) for step in steps]
 
 
 def action_values(steps: list[tuple[np.ndarray, Any]], values: np.ndarray) -> np.ndarray:
@@ -125,9 +130,13 @@ def greedy_returns(
     cars: np.ndarray,
 ) -> np.ndarray:
     """Discounted returns (N,) of acting greedily on optimal values for ``believed`` pays."""
+    rng = np.random.default_rng(0)
+    cars = np.repeat(cars, NOISY_EPISODES if domain.noise > 0.0 else 1, axis=0)
     returns, inside = np.zeros(len(cars)), np.arange(len(cars))
     for step in range(HORIZON):
         best = action_values(lookahead(domain, grid, cars, believed), values).argmax(axis=0)
+        random = rng.random(best.size) < domain.noise
+        best[random] = rng.integers(len(THRUSTS), size=best.size)[random]
         cars = drive(domain, cars, np.array(THRUSTS)[best])
         exits = exits_of(domain, cars)
         returns[inside] += DISCOUNT**step * np.array([0.0, *pays])[exits]

@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.analysis.looks import Arm
 from expectant.analysis.panel import Panel
-from expectant.core.config import needs_trust
+from expectant.core.config import SCRIPT, needs_trust
 from expectant.core.errors import describe_error
 from expectant.engine.progress import OverallProgress, say
 from expectant.experiments.curves import group_panels
@@ -243,12 +243,14 @@ class Work:
         }
 
     def __repr__(self) -> str:
-        own = any(needs_trust(getattr(t, part).to_dict()) for t in self.trials for part in PARTS)
+        tables = [getattr(trial, part).to_dict() for trial in self.trials for part in PARTS]
+        best = f"expectant best {quote(str(self.folder))}" + " --trust" * needs_trust(tables)
+        if f"{SCRIPT}:" in str(tables):  # which commands cannot import
+            best = "sweep.best()"
         return (
             f"{len(self.trials):,} trials: {self.computed:,} batches computed, "
             f"{self.found:,} were there, {len(self.failed):,} trials failed\n"
-            f"results: {self.folder}; the best settings: "
-            f"expectant best {quote(str(self.folder))}" + " --trust" * own
+            f"results: {self.folder}; the best settings: {best}"
         )
 
 

@@ -84,7 +84,6 @@ class StudyFile:
 
     ``claim_runs``: runs that claims are judged by at most, where those are more than are drawn.
     ``only``: figures that are run under some interpretations only.
-    ``worlds``: figures whose domains the report draws.
     ``unsized``: figures whose number of runs the source does not give.
     ``metrics``: modules to import. ``out``: folder of the results.
     """
@@ -99,7 +98,6 @@ class StudyFile:
     metrics: tuple[str, ...] = key(texts(), ())
     claim_runs: Mapping[str, int] = key(table_of(whole(1)), {})
     only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
-    worlds: tuple[str, ...] = key(texts(), ())
     unsized: tuple[str, ...] = key(texts(), ())
 
 
@@ -172,7 +170,7 @@ def read_study(study: str | Path = PAPER, trust: bool = False) -> Study:
         with in_file(STUDY):
             if not file.interpretations:
                 raise ConfigError("at least one is needed", "interpretations")
-            for key_name in ("claim_runs", "only", "worlds", "unsized"):
+            for key_name in ("claim_runs", "only", "unsized"):
                 check_known("no figure", getattr(file, key_name), [*experiments], key_name)
             for figure, names in file.only.items():
                 check_known("no interpretation", names, [*file.interpretations], "only", figure)

@@ -109,7 +109,7 @@ def write_study_page(
         report.Folded("Ablations", hint, ablations),
         report.Claims(others, "Discussion" if study.source else "Claims without a figure"),
         _rules(config, entries),
-        report.Folded("Domains", "states, transitions and rewards", _draw_worlds(config)),
+        report.Folded("Domains", "states, transitions and rewards", _show_worlds(config)),
         report.Environment(
             [*version_rows(folder), ("seed", trials[0].seed)], config.command(), study.folder_note
         ),
@@ -147,13 +147,15 @@ def _alerts(folder: Path, trials: Sequence[Trial]) -> dict[str, list[tuple[str, 
     return alerts
 
 
-def _draw_worlds(config: StudyConfig) -> list[report.Section]:
-    """Draw the domains of the figures in ``worlds``."""
+def _show_worlds(config: StudyConfig) -> list[report.Section]:
+    """Show the pictures ``world-FIGURE.png`` in the folder of the study."""
     pictures = []
-    for figure in (name for name in config.study.worlds if name in config.figures):
-        domain = next(trial.domain for trial in config.trials if trial.experiment == figure)
-        summary = (type(domain).__doc__ or "").splitlines()[0]
-        pictures.append((f"{figure_name(figure)}: {summary}", report.world_picture(domain)))
+    for figure in config.figures:
+        path = config.study.folder / f"world-{figure}.png"
+        if path.is_file():
+            domain = next(trial.domain for trial in config.trials if trial.experiment == figure)
+            summary = (type(domain).__doc__ or "").splitlines()[0]
+            pictures.append((f"{figure_name(figure)}: {summary}", path.read_bytes()))
     return [report.Worlds(pictures)] if pictures else []
 
 

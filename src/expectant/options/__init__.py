@@ -3,7 +3,7 @@
 from expectant.core.interfaces import Option
 from expectant.options.option_set import OptionSet
 from expectant.options.subtasks import RewardRespecting, ShortestPath
-from expectant.options.tabular import BestOption, TableOption
+from expectant.options.table_option import BestOption, TableOption
 
 __all__ = [
     "BestOption", "Option", "OptionSet", "RewardRespecting", "ShortestPath", "TableOption",

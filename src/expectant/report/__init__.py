@@ -2,7 +2,6 @@
 
 from expectant.report.chart import Chart, chart_of, palette_of
 from expectant.report.figure import draw_chart, draw_panels
-from expectant.report.mdp_drawing import world_picture
 from expectant.report.page import write_page
 from expectant.report.palette import Palette, Style
 from expectant.report.sections import (
@@ -21,5 +20,5 @@ from expectant.report.sections import (
 __all__ = [
     "Chart", "Claims", "Curves", "Environment", "Folded", "Header", "Palette", "Rules", "Section",
     "Style", "Summary", "Table", "Worlds", "chart_of", "draw_chart", "draw_panels",
-    "palette_of", "world_picture", "write_page",
+    "palette_of", "write_page",
 ]  # fmt: skip

@@ -38,14 +38,15 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
     header = sections[0] if sections else None
     if not isinstance(header, Header):
         raise ValueError(f"write_page: sections must begin with a Header, got {header!r}")
-    shown = [section for section in sections if not section.is_empty]
-    every = list(_flatten(shown))
-    figures = {section.figure: section.anchor for section in every if isinstance(section, Curves)}
-    if len(figures) < sum(isinstance(section, Curves) for section in every):
+    filled = [section for section in sections if not section.is_empty]
+    all_sections = list(_flatten(filled))
+    curves = [section for section in all_sections if isinstance(section, Curves)]
+    figures = {section.figure: section.anchor for section in curves}
+    if len(figures) < len(curves):
         raise ValueError("write_page: every figure may have one section only")
     data = [
         {"kind": section.macro, **section_data}
-        for section in every
+        for section in all_sections
         if (section_data := section.data(section.anchor)) is not None
     ]
     styles = {key: style._asdict() for key, style in palette.items()}
@@ -53,7 +54,7 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
     return render(
         "page.html",
         title=header.title,
-        sections=shown,
+        sections=filled,
         figures=figures,
         palette=palette,
         style=_part("page.css"),

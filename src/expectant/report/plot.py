@@ -84,15 +84,15 @@ def _is_result(result: Any) -> bool:
 
 def chart_of_results(results: Mapping[str, Result]) -> Chart:
     """Return one plot of results, all over episodes or all over steps."""
-    some = list(results.values())
-    optimum, keys = common_optimum(some), style_keys(results)
-    longest = max(result.steps or result.returns.shape[1] for result in some)
+    listed = list(results.values())
+    optimum, keys = common_optimum(listed), style_keys(results)
+    longest = max(result.steps or result.returns.shape[1] for result in listed)
     curves = curves_of({keys[name]: result for name, result in results.items()})
     best = f"exact, ε-greedy on q*, ε = {optimum.epsilon:g}"
     levels = [Level(0, longest, optimum.value, best)] if optimum.is_known else []
-    breaks = common_switches(some, longest)
+    breaks = common_switches(listed, longest)
     x = max((curve.x for curve in curves if curve.x is not None), key=len)
-    names = EPISODE_NAMES if some[0].steps is None else STEP_NAMES
+    names = EPISODE_NAMES if listed[0].steps is None else STEP_NAMES
     return Chart([Plot("", x, longest, curves, breaks, levels)], 1, *names, break_name="switch")
 
 
@@ -149,8 +149,8 @@ def bin_size(episodes: int) -> int:
 
 def common_switches(results: Sequence[Result], episodes: int) -> list[int]:
     """Return the episodes before switches of all results; none if phases are shorter than bins."""
-    every, *others = {result.domain.switch_every for result in results}
+    period, *others = {result.domain.switch_every for result in results}
     over_episodes = all(result.steps is None for result in results)
-    if others or every is None or every < bin_size(episodes) or not over_episodes:
+    if others or period is None or period < bin_size(episodes) or not over_episodes:
         return []
-    return list(range(every, episodes, every))
+    return list(range(period, episodes, period))

@@ -293,8 +293,8 @@ class Curves(Section):
     @property
     def is_wide(self) -> bool:
         """True if it has no claims, or more than one plot is shown at once."""
-        shown = [self.default in (*plot.interpretations, "") for plot in self.chart.plots]
-        return not self.claims or sum(shown) > 1
+        is_shown = [self.default in (*plot.interpretations, "") for plot in self.chart.plots]
+        return not self.claims or sum(is_shown) > 1
 
     def describe(self, palette: Palette) -> str:
         """Describe the curves for those who cannot see them: where each ends."""
@@ -334,7 +334,7 @@ class Folded(Section):
 
 @dataclass(frozen=True, eq=False)
 class Worlds(Section):
-    """Drawings of domains: (caption, bytes of a PNG)."""
+    """Pictures of domains: (caption, bytes of a PNG)."""
 
     shows: ClassVar[tuple[str, ...]] = ("pictures",)
     pictures: Sequence[tuple[str, bytes]]

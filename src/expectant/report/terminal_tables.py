@@ -45,7 +45,7 @@ def _table(
     return table
 
 
-def _coloured(verdict: str) -> Any:
+def _colour(verdict: str) -> Any:
     from rich.text import Text
 
     return Text(verdict, COLOURS.get(verdict, ""))
@@ -56,10 +56,10 @@ def verdict_table(verdicts: Sequence[Any]) -> Any:
     names = list(dict.fromkeys(verdict.interpretation for verdict in verdicts))
     rows = []
     for number in sorted({verdict.id for verdict in verdicts}):
-        found = {v.interpretation: v for v in verdicts if v.id == number}
-        first = next(iter(found.values()))
+        by_name = {v.interpretation: v for v in verdicts if v.id == number}
+        first = next(iter(by_name.values()))
         ours = " (ours)" if first.ours else ""
-        outcomes = [_coloured(found[name].verdict) if name in found else "" for name in names]
+        outcomes = [_colour(by_name[name].verdict) if name in by_name else "" for name in names]
         rows.append([str(number), (first.short or first.claim) + ours, *outcomes])
     return _table("", ["", "claim", *(name or "verdict" for name in names)], [], rows)
 
@@ -114,8 +114,8 @@ def mean_returns(trials: Any) -> list[dict[str, Any]]:
     names, rows = ("panel", "agent", "runs", "diverged", "problem"), []
     for trial in trials.to_pylist():
         numbers = interval(np.array(trial["values"]))
-        known = [float(x) if np.isfinite(x) else None for x in numbers]
-        means = dict(zip(("mean_return", "low", "high"), known, strict=True))
+        finite = [float(x) if np.isfinite(x) else None for x in numbers]
+        means = dict(zip(("mean_return", "low", "high"), finite, strict=True))
         rows.append({**{name: trial[name] for name in names}, **means})
     return rows
 
@@ -131,7 +131,7 @@ def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
     for row in rows:
         keys = ("P1", "adaptation", "adaptation_low", "adaptation_high")
         first, mean, low, high = (format_two_digits(row[key]) for key in keys)
-        verdict = _coloured(row["verdict"]).append(f" ({row['why']})" if row["why"] else "")
+        verdict = _colour(row["verdict"]).append(f" ({row['why']})" if row["why"] else "")
         adapted = f"{row['adapted_seeds']} of {len(row['phase2'])}"
         lines.append(
             [row["agent"], row["backups"], verdict, first, mean, f"{low} to {high}", adapted]

@@ -211,8 +211,8 @@ def changes_of(domain: Domain, setup: Setup) -> tuple[int, ...]:
     if setup.steps:
         ends = np.cumsum(domain.phase_steps)[:-1]
         return tuple(int(end) for end in ends if end < setup.steps)
-    every = domain.switch_every
-    return tuple(range(every, setup.episodes, every)) if every else ()
+    period = domain.switch_every
+    return tuple(range(period, setup.episodes, period)) if period else ()
 
 
 def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
@@ -220,9 +220,9 @@ def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
 
     A frame at the time of a change shows the agent before it noticed anything.
     """
-    shown = list(changes) if len(changes) < frames - 1 else []
-    evenly = np.linspace(0, length, frames - len(shown)).round().astype(int).tolist()
-    return sorted({*evenly, *shown})
+    at_changes = list(changes) if len(changes) < frames - 1 else []
+    evenly = np.linspace(0, length, frames - len(at_changes)).round().astype(int).tolist()
+    return sorted({*evenly, *at_changes})
 
 
 def make_probe(
