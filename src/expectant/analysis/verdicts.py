@@ -101,7 +101,6 @@ UNCLEAR: Outcome = "unclear"
 LEVEL = 0.95
 TAIL = (1.0 - LEVEL) / 2.0
 SMALLER_TAILS = tuple(TAIL / 2**k for k in range(6))  # at which intervals are inverted to p-values
-FEWEST_TO_CORRECT = 10  # runs: of fewer the skewness is not known well enough
 ROUNDING = 1e-9  # relative; sums in another order differ by less
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
@@ -216,7 +215,7 @@ def assess(
     bias: tuple[float, float] = (0.0, 0.0),
     share: float = 1.0,
 ) -> Finding:
-    """Assess a statement by values (runs,) with Student's t, corrected for skewness (Hall 1992).
+    """Assess a statement by values (runs,) with Student's t.
 
     ``effect`` is the estimate if it is not their mean. The number may lie below and above it by
     ``bias``, by which the ends of the interval move outward. A single run has no interval.
@@ -233,32 +232,22 @@ def assess(
     if error <= ROUNDING * max(1.0, abs(effect)):
         error = 0.0
     lowest, highest = effect - bias[0], effect + bias[1]
-    skew = _skewness(values) / math.sqrt(runs) if error and runs >= FEWEST_TO_CORRECT else 0.0
-
-    def correct(t: float) -> float:
-        return t + skew * t**2 / 3.0 + skew**2 * t**3 / 27.0 + skew / 6.0
-
-    def quantile(tail: float) -> float:
-        """The t whose correction has a probability below it."""
-        z = float(stdtrit(runs - 1, tail)) - skew / 6.0
-        return z if abs(skew) < ROUNDING else 3.0 * (float(np.cbrt(1.0 + skew * z)) - 1.0) / skew
 
     def p_below(bound: float) -> float:
         """p-value for the number being below a bound."""
         difference = highest - bound
         if error == 0.0:
             return 0.0 if difference < -statement.slack else 1.0
-        return min(1.0, float(stdtr(runs - 1, correct(difference / error))) / share)
+        return min(1.0, float(stdtr(runs - 1, difference / error)) / share)
 
     def p_above(bound: float) -> float:
         difference = lowest - bound
         if error == 0.0:
             return 0.0 if difference > statement.slack else 1.0
-        return min(1.0, float(stdtr(runs - 1, -correct(difference / error))) / share)
+        return min(1.0, float(stdtr(runs - 1, -difference / error)) / share)
 
-    low = lowest - quantile(1.0 - TAIL * share) * error
-    high = highest - quantile(TAIL * share) * error
-    finding = _finding(statement, (effect, low, high), p_below, p_above)
+    half = float(stdtrit(runs - 1, 1.0 - TAIL * share)) * error
+    finding = _finding(statement, (effect, lowest - half, highest + half), p_below, p_above)
     if statement.kind == ABOVE and error == 0.0:
         inside = abs(effect - statement.reference) <= statement.margin + statement.slack
         finding = finding._replace(p_equal=float(not inside))
@@ -266,11 +255,6 @@ def assess(
     ahead = float((above > statement.slack).mean() + (abs(above) <= statement.slack).mean() / 2.0)
     level, median = 1.0 - 2.0 * TAIL * share, float(np.median(values))
     return finding._replace(label=label, level=level, runs=runs, median=median, ahead=ahead)
-
-
-def _skewness(values: np.ndarray) -> float:
-    centred = values - values.mean()
-    return float((centred**3).mean() / (centred**2).mean() ** 1.5)
 
 
 def assess_interval(
