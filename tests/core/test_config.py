@@ -11,7 +11,6 @@ from building import per_feature
 
 import expectant as ex
 from expectant.core.config import KINDS
-from expectant.engine.setup import Setup
 
 
 def test_numbers_are_stored_in_one_type_so_that_sweeps_never_recompile():
@@ -49,25 +48,6 @@ def test_parameters_make_a_subclass_a_config():
         assert bold().courage == 2
         with pytest.raises(ValueError, match="Bold: courage must be a whole number, 1 or more"):
             bold(courage=0)
-
-
-def test_inherited_parameters_that_are_never_read_are_refused():
-    class Stubborn(ex.QLearning):
-        def build(self, context):
-            return ex.QLearning(self.action_step).build(context)
-
-    class Blunt(ex.models.LinearExpectation):
-        def build(self, context):
-            return ex.models.LinearExpectation(self.step).build(context)
-
-    for agent, words in (
-        (Stubborn(epsilon=0.3), "Stubborn: epsilon=0.3 has no effect, because Stubborn inherits"),
-        (ex.Lookahead(model=Blunt(initial_reward=2.0)), "Blunt: initial_reward=2.0 has no effect"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            Setup(ex.Corridor(), ex.OneHot(), agent, episodes=1).build(0)
-    Setup(ex.Corridor(), ex.OneHot(), Stubborn(0.3), episodes=1).build(0)
-    Setup(ex.Corridor(), ex.OneHot(), ex.Lookahead(model=Blunt(0.3)), episodes=1).build(0)
 
 
 def test_an_abstract_class_shares_its_parameters_and_is_not_registered():

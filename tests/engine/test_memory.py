@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import tracemalloc
@@ -15,7 +16,7 @@ from expectant.core.memory import (
     TooLargeError,
     _free_in_control_groups,
     available_memory,
-    configured_limit,
+    memory_limit,
 )
 from expectant.experiments import engines
 from expectant.experiments.sweep import Sweep
@@ -216,8 +217,14 @@ def test_limits_of_control_groups(tmp_path, files, left):
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("", None), ("1000", 1000), ("8GiB", 8 * 2**30), ("1.5 MiB", 1_572_864), ("2GB", 2 * 10**9)],
+    [
+        ("", math.inf),
+        ("1000", 1000),
+        ("8GiB", 8 * 2**30),
+        ("1.5 MiB", 1_572_864),
+        ("2GB", 2 * 10**9),
+    ],
 )
 def test_the_variable_for_systems_that_are_wrong(monkeypatch, text, size):
     monkeypatch.setenv("EXPECTANT_MEMORY", text)
-    assert configured_limit() == size
+    assert memory_limit(1) == size

@@ -22,7 +22,7 @@ from expectant import version
 from expectant.core import dispatch
 from expectant.engine import workers
 from expectant.engine.loop import simulate
-from expectant.jit import code_hash, numba_internals, overloads, reductions, rng
+from expectant.jit import code_hash, numba_internals, overloads, reductions
 from expectant.jit import compile as kernels
 
 USER = '''
@@ -279,7 +279,7 @@ def _another(vector: Any) -> Any:
     (reductions, "_LANES", 4),
     (reductions, "_dot_row", _another),
     (reductions._Array, "element", _another),
-    (rng, "NAMES", ("world",)),
+    (overloads, "STREAMS", ("world",)),
     (overloads, "inlined_options", _another),
     (numba_internals, "_remove_owner", _another),
 ])  # fmt: skip
@@ -293,7 +293,7 @@ def test_the_code_generator_belongs_to_it(module, attribute, value, monkeypatch,
 ])  # fmt: skip
 def test_settings_of_numba_belong_to_a_kernel_but_not_to_results(switch, value, monkeypatch):
     def names() -> tuple[str, str]:
-        options = kernels._settings()
+        options = numba_internals.settings()
         return (
             code_hash.hash_kernel(simulate, [], options).name,
             code_hash.hash_kernel(simulate, []).name,

@@ -17,10 +17,10 @@ def backups_by_name(name: str) -> Backups:
 
 
 def _start(value: object) -> str | Backups:
-    if isinstance(value, Rollout) or not isinstance(value, str | Backups):
-        raise ValueError
     if isinstance(value, str):
         backups_by_name(value)
+    elif isinstance(value, Rollout) or not isinstance(value, Backups):
+        raise ValueError
     return value
 
 

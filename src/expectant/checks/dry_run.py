@@ -24,9 +24,7 @@ from expectant.checks.contracts import Contracts, OutOfTime, source_location
 from expectant.core import tree
 from expectant.core.dispatch import VERBS, intercept_calls
 from expectant.core.errors import PartError, is_builtin
-from expectant.core.interfaces import Domain
 from expectant.core.rng import Streams
-from expectant.core.rules import or_none, whole
 from expectant.core.verbs import preference
 from expectant.engine import loop
 from expectant.engine.driver import advance, new_control, request_action
@@ -52,8 +50,6 @@ _ADVICE = {
 
 def dry_run(setup: Setup, run: Run, streams: Streams) -> None:
     """Check the user's parts of a run for some steps, on copies."""
-    if setup.is_builtin and all(map(is_builtin, part_types(run))):
-        return
     check_parts(run)
     run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
     contracts = Contracts(run, setup.domain.bounds)
@@ -93,13 +89,6 @@ def _check_calls(contracts: Contracts) -> Iterator[None]:
             pass
 
 
-def check_counts(domain: Domain) -> None:
-    """Check the numbers of actions and states of a user's domain."""
-    if not is_builtin(type(domain)):
-        whole(1).check(type(domain).__name__, "actions", domain.actions)
-        or_none(whole(1)).check(type(domain).__name__, "states", domain.states)
-
-
 def check_parts(run: Run) -> None:
     """Check the parts of a run without running them."""
     for name in ("domain", "features", "agent"):
@@ -108,8 +97,9 @@ def check_parts(run: Run) -> None:
             raise PartError(
                 f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}"
             )
-        for path, leaf in tree.leaves(part, name):
-            _check_leaf(path, leaf)
+        for path, leaf in tree.items(part, name):
+            if not isinstance(leaf, tuple):
+                _check_leaf(path, leaf)
     for part_type in set(part_types(run)):
         for verb in VERBS:
             implementation = verb.implementations.get(part_type)

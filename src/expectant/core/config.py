@@ -111,7 +111,12 @@ class Config(metaclass=ConfigType):
         constructor and without parameters stays as it is.
         """
         super().__init_subclass__(**keywords)
-        declares = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
+        declared = {k: v for k, v in vars(cls).items() if isinstance(v, dataclasses.Field)}
+        for name, field in declared.items():
+            if "rule" in field.metadata and field.default is not _MISSING:
+                default = field.metadata["rule"].check(cls.__name__, name, field.default)
+                field.default = field.default if default.__hash__ is None else default
+        declares = bool(declared)
         if not abstract and (declares or "__init__" not in vars(cls)):
             _make_config(cls)
         elif declares:
@@ -119,9 +124,9 @@ class Config(metaclass=ConfigType):
 
     def __post_init__(self) -> None:
         for field in _fields(self):
-            rule = field.metadata.get("rule")
-            if rule is not None:
-                checked = rule.check(type(self).__name__, field.name, getattr(self, field.name))
+            rule, value = field.metadata.get("rule"), getattr(self, field.name)
+            if rule is not None and value is not field.default:  # which was checked already
+                checked = rule.check(type(self).__name__, field.name, value)
                 object.__setattr__(self, field.name, checked)
         self.validate()
 
@@ -322,11 +327,6 @@ def needs_trust(data: object) -> bool:
     if ":" in kind or (kind in KINDS and KINDS[kind].module_in(dict(data)) is not None):
         return True
     return any(map(needs_trust, data.values()))
-
-
-def is_all_builtin(*configs: object) -> bool:
-    """Return True if all configs, and those inside them, are of classes of this package."""
-    return all(is_builtin(cls) for config in configs for cls in nested_classes(config))
 
 
 def nested_classes(value: object) -> Iterator[type]:

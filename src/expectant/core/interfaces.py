@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from expectant.core.config import Config, is_all_builtin, parameter
-from expectant.core.errors import is_builtin
+from expectant.core.config import Config, parameter
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, between, either, number, one_of, whole
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent", "Backups", "BuildContext", "Buildable", "Domain", "Drawing", "Exit", "ExternalEnv",
-    "Features", "Model", "Option", "ReferenceValues", "Shape", "Values", "build_checked_agent",
-    "constant_weights", "model_fits_parameter", "smallest_int_type",
+    "Features", "Model", "Option", "ReferenceValues", "Shape", "Values", "constant_weights",
+    "model_fits_parameter", "smallest_int_type",
 ]  # fmt: skip
 
 
@@ -417,44 +416,3 @@ class Agent(AgentComponent, abstract=True):
         """Return the name for figures, such as "Lookahead (Algorithm 1)"."""
         number = vars(cls).get("algorithm")  # not that of a base class
         return f"{cls.__name__} ({number})" if number else cls.__name__
-
-
-def build_checked_agent(agent: Agent, context: BuildContext) -> object:
-    """Build an agent; refuse parameters that users' classes in it inherit but never read."""
-    if is_all_builtin(agent):
-        return agent.build_agent(context)
-    names_read: list[tuple[Config, set[str]]] = []
-    part = _record_reads(agent, names_read).build_agent(context)
-    for config, names in names_read:
-        cls: Any = type(config)
-        for field in dataclasses.fields(cls):
-            value = getattr(config, field.name)
-            inherited = field.name not in vars(cls).get("__annotations__", {})
-            if inherited and field.name not in names and value != field.default:
-                raise ValueError(
-                    f"{cls.__name__}: {field.name}={value!r} has no effect, because "
-                    f"{cls.__name__} inherits the parameter and never reads it"
-                )
-    return part
-
-
-def _record_reads(value: Any, names_read: list[tuple[Config, set[str]]]) -> Any:
-    """Copy a config so that attributes read from users' configs in it are recorded."""
-    if isinstance(value, tuple):
-        return tuple(_record_reads(item, names_read) for item in value)
-    if not isinstance(value, Config) or is_all_builtin(value):
-        return value
-    cls: Any = type(value)
-    if not is_builtin(cls):
-        names: set[str] = set()
-
-        def record(self: object, name: str) -> Any:
-            names.add(name)
-            return object.__getattribute__(self, name)
-
-        names_read.append((value, names))
-        cls = type(cls)(cls.__name__, (cls,), {"__getattribute__": record}, abstract=True)
-    twin = object.__new__(cls)
-    items = {name: _record_reads(item, names_read) for name, item in vars(value).items()}
-    object.__getattribute__(twin, "__dict__").update(items)
-    return twin

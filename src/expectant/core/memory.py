@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,32 +36,40 @@ class TooLargeError(ValueError):
     """More memory is needed than is available."""
 
 
-_left: ContextVar[list[float] | None] = ContextVar("left", default=None)  # of a budget
+@dataclass
+class Claims:
+    """Bytes claimed so far, and the limit of their sum, looked up as soon as it may be exceeded."""
+
+    total: int = 0
+    limit: float = math.inf
+
+
+_claims: ContextVar[Claims | None] = ContextVar("claims", default=None)
 
 
 def claim(size: int) -> None:
     """Refuse ``size`` bytes that do not fit, before they are allocated."""
-    left = _left.get()
-    free = memory_limit(size) if left is None else left[0]
-    if size > free:
-        owner = _component(sys._getframe())
+    claims = _claims.get() or Claims()
+    if claims.limit == math.inf:
+        claims.limit = memory_limit(claims.total + size)
+    if claims.total + size > claims.limit:
+        owner, free = _component(sys._getframe()), claims.limit - claims.total
         needs = f"{type(owner).__name__} needs" if owner else "needs"
         raise TooLargeError(
             f"{needs} {size_text(size)}; {size_text(free)} are free: use {_advice(owner)}"
         )
-    if left is not None:
-        left[0] -= size
+    claims.total += size
 
 
 @contextmanager
-def refuse_large(title: str, limit: float | None = None) -> Iterator[None]:
+def refuse_large(title: str, limit: float = math.inf) -> Iterator[Claims]:
     """Turn a lack of memory into one sentence; ``limit`` the sum of all claims.
 
-    An outer limit takes precedence; without any, each claim is compared with the free memory.
+    The default is the memory available at the first large claim. An outer limit takes precedence.
     """
-    token = _left.set(_left.get() or (None if limit is None else [limit]))
+    token = _claims.set(_claims.get() or Claims(limit=limit))
     try:
-        yield
+        yield _claims.get()  # type: ignore[misc]
     except TooLargeError as error:
         raise TooLargeError(f"{title}: {error}") from None
     except MemoryError as error:
@@ -68,25 +77,22 @@ def refuse_large(title: str, limit: float | None = None) -> Iterator[None]:
         reason = str(error) or "There is no memory left"
         raise TooLargeError(f"{title}: {reason}: use {_advice(_component(frame))}") from None
     finally:
-        _left.reset(token)
+        _claims.reset(token)
 
 
 def zeros(shape: Size, dtype: DTypeLike = float) -> np.ndarray:
     """``np.zeros`` of an array that may be large."""
-    _claim_array(shape, dtype)
+    size = np.dtype(dtype).itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
+    if size > NEGLIGIBLE:
+        claim(size)
     return np.zeros(shape, dtype)
 
 
 def full(shape: Size, value: float, dtype: DTypeLike = float) -> np.ndarray:
     """``np.full`` of an array that may be large."""
-    _claim_array(shape, dtype)
-    return np.full(shape, value, dtype)
-
-
-def _claim_array(shape: Size, dtype: DTypeLike) -> None:
-    size = np.dtype(dtype).itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
-    if size > NEGLIGIBLE:
-        claim(size)
+    array = zeros(shape, dtype)
+    array[...] = value
+    return array
 
 
 def _component(frame: FrameType | None) -> Any:
@@ -111,19 +117,11 @@ def size_text(size: float) -> str:
     return f"{size:.3g} {units[0]}" if size < 999.5 else f"{size:,.0f} {units[0]}"
 
 
-def memory_limit(size: int) -> float:
-    """Return the available memory; unlimited if ``size`` is small and no limit is configured."""
-    configured = configured_limit()
-    if configured is not None:
-        return configured
-    return available_memory() if size > ALWAYS_FREE else math.inf
-
-
-def configured_limit() -> int | None:
-    """Return the limit in $EXPECTANT_MEMORY, or None."""
+def memory_limit(size: float = math.inf) -> float:
+    """Return $EXPECTANT_MEMORY, or the available memory; unlimited if ``size`` is small."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
-        return None
+        return available_memory() if size > ALWAYS_FREE else math.inf
     number, unit = re.fullmatch(r"([0-9.]*) ?(.*)", text).groups()  # type: ignore[union-attr]
     try:
         return int(float(number) * UNITS[unit])

@@ -12,34 +12,26 @@ from typing import Any
 import numpy as np
 
 
-def nodes(tree: Any, path: str = "") -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the path and value of every tuple in a tree, parents first."""
+def items(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and value of a tree and of everything in it, tuples before their items."""
+    yield path, tree
     if isinstance(tree, tuple):
-        yield path, tree
-        for name, item in _items(tree, path):
-            yield from nodes(item, name)
-
-
-def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of everything in a tree that is not a tuple."""
-    if isinstance(tree, tuple):
-        for name, item in _items(tree, path):
-            yield from leaves(item, name)
-    else:
-        yield path, tree
+        names = getattr(tree, "_fields", range(len(tree)))
+        for name, item in zip(names, tree, strict=True):
+            yield from items(item, f"{path}.{name}" if path else str(name))
 
 
 def arrays(tree: Any) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the path and value of every array; one that occurs twice is yielded twice."""
-    return ((path, leaf) for path, leaf in leaves(tree) if isinstance(leaf, np.ndarray))
+    return ((path, item) for path, item in items(tree) if isinstance(item, np.ndarray))
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """Rebuild a tree with ``function`` applied to every leaf."""
+    """Rebuild a tree with ``function`` applied to everything that is not a tuple."""
     if not isinstance(tree, tuple):
         return function(tree)
-    items = [map_leaves(function, item) for item in tree]
-    return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    mapped = [map_leaves(function, item) for item in tree]
+    return type(tree)(*mapped) if hasattr(tree, "_fields") else tuple(mapped)
 
 
 def replace(tree: Any, replacements: Mapping[int, Any]) -> Any:
@@ -67,9 +59,3 @@ def total_bytes(tree: Any) -> int:
             owner = owner.base
         owners[id(owner)] = owner.nbytes
     return sum(owners.values())
-
-
-def _items(node: tuple[Any, ...], path: str) -> Iterator[tuple[str, Any]]:
-    names = getattr(node, "_fields", range(len(node)))
-    prefix = f"{path}." if path else ""
-    return ((f"{prefix}{name}", item) for name, item in zip(names, node, strict=True))

@@ -74,7 +74,7 @@ def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
 
 def _learned_rows(model: Any) -> list[np.ndarray]:
     """Return what a model, or those that it is made of, has learned of next states."""
-    nodes = [node for _, node in tree.nodes(model)]
+    nodes = [node for _, node in tree.items(model)]
     rows = [
         node.values if isinstance(node, ColumnsPart) else getattr(node, "rows", None)
         for node in nodes

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.checks.dry_run import check_counts, dry_run
+from expectant.checks.dry_run import dry_run
 from expectant.core import tree
-from expectant.core.config import is_all_builtin
-from expectant.core.interfaces import Agent, BuildContext, Domain, Features, build_checked_agent
+from expectant.core.config import nested_classes
+from expectant.core.errors import is_builtin
+from expectant.core.interfaces import Agent, BuildContext, Domain, Features
 from expectant.core.memory import (
-    ALWAYS_FREE,
     TooLargeError,
     claim,
     full,
@@ -28,6 +28,7 @@ from expectant.core.memory import (
 )
 from expectant.core.reductions import padded_size
 from expectant.core.rng import Streams, run_streams
+from expectant.core.rules import or_none, whole
 from expectant.core.vectors import empty_state
 from expectant.engine.driver import new_control
 from expectant.engine.loop import FIRST, NUMBER, Budget, Ranges, Run, respond, simulate
@@ -67,7 +68,10 @@ class Setup:
     aligned: bool = True
 
     def __post_init__(self) -> None:
-        check_counts(self.domain)
+        name, domain = type(self.domain).__name__, self.domain
+        if not self.is_builtin:
+            whole(1).check(name, "actions", domain.actions)
+            or_none(whole(1)).check(name, "states", domain.states)
 
     @property
     def title(self) -> str:
@@ -99,7 +103,7 @@ class Setup:
 
         Others may build arrays of one type in one run and of another in the next.
         """
-        return is_all_builtin(self.domain, self.features, self.agent)
+        return all(map(is_builtin, nested_classes((self.domain, self.features, self.agent))))
 
     @cached_property
     def size(self) -> RunSize:
@@ -109,49 +113,43 @@ class Setup:
 
     def build(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """Build all arrays of one run from its seed; setting ``control[0]`` stops its work."""
-        is_first = "size" not in vars(self)
-        limit = memory_limit(ALWAYS_FREE + 1) if is_first else None
-        with refuse_large(self.title, limit):
-            run, streams = self._build(number, control)
-        if is_first:
-            measured = run, run.domain, (run.returns, run.lengths, run.rewards)
-            size = vars(self)["size"] = RunSize(*map(tree.total_bytes, measured))
-            with refuse_large(self.title, limit):
-                claim(size.total)
-        return run, streams
-
-    def _build(self, number: int, control: np.ndarray | None) -> tuple[Run, Streams]:
+        control = new_control() if control is None else control
         streams, domain = run_streams(self.seed, number), self.domain.for_run(number)
-        features_part = self.features.build(domain, streams.building)
-        domain_part = domain.build(streams.building)
-        shape = self.features.shape(domain)
-        context = BuildContext(
-            shape=shape,
-            width=padded_size(shape.size),
-            actions=domain.actions,
-            domain=domain,
-            domain_part=domain_part,
-            features_part=features_part,
-            rng=streams.building,
-            planning=streams.planning,
-            control=new_control() if control is None else control,
-        )
-        run = Run(
-            domain=domain_part,
-            features=features_part,
-            agent=build_checked_agent(self.agent, context),
-            state=empty_state(context.shape),
-            next_state=empty_state(context.shape),
-            ranges=Ranges(context.actions, context.shape.size, int(self.domain.states or 0)),
-            clock=np.zeros(NUMBER + 1, np.int64),
-            total=np.zeros(1),
-            returns=full(self.episodes, np.nan),
-            lengths=zeros(self.episodes, np.int64),
-            rewards=zeros(-(-self.steps // self.bin)),
-            bin=self.bin,
-        )
+        with refuse_large(self.title) as claims:
+            features_part = self.features.build(domain, streams.building)
+            domain_part = domain.build(streams.building)
+            shape = self.features.shape(domain)
+            context = BuildContext(
+                shape=shape,
+                width=padded_size(shape.size),
+                actions=domain.actions,
+                domain=domain,
+                domain_part=domain_part,
+                features_part=features_part,
+                rng=streams.building,
+                planning=streams.planning,
+                control=control,
+            )
+            run = Run(
+                domain=domain_part,
+                features=features_part,
+                agent=self.agent.build_agent(context),
+                state=empty_state(shape),
+                next_state=empty_state(shape),
+                ranges=Ranges(context.actions, shape.size, int(self.domain.states or 0)),
+                clock=np.zeros(NUMBER + 1, np.int64),
+                total=np.zeros(1),
+                returns=full(self.episodes, np.nan),
+                lengths=zeros(self.episodes, np.int64),
+                rewards=zeros(-(-self.steps // self.bin)),
+                bin=self.bin,
+            )
+            if "size" not in vars(self):
+                measured = run, run.domain, (run.returns, run.lengths, run.rewards)
+                size = vars(self)["size"] = RunSize(*map(tree.total_bytes, measured))
+                claim(max(0, size.total - claims.total))
         run.clock[NUMBER] = number
-        return align_arrays(run, context.control) if self.aligned else run, streams
+        return align_arrays(run, control) if self.aligned else run, streams
 
 
 def align_arrays(part: Any, shared: np.ndarray) -> Any:
@@ -198,7 +196,8 @@ def load_loop(
     entry, arguments = _first_call(run, streams)
     if not use_compiled(compiled):
         return entry
-    dry_run(setup, run, streams)
+    if not setup.is_builtin:
+        dry_run(setup, run, streams)
     return compile_for(entry, arguments, name, show, fixed_types=setup.is_builtin)
 
 
@@ -243,7 +242,7 @@ class MemoryPool:
     """Memory that runs of several setups share: a run waits until there is enough for it."""
 
     def __init__(self) -> None:
-        self.free = memory_limit(ALWAYS_FREE + 1)
+        self.free = memory_limit()
         self.taken = 0
         self.returned = threading.Condition()
 

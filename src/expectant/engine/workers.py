@@ -30,7 +30,7 @@ import numpy as np
 
 from expectant.core.config import Config
 from expectant.core.errors import EnvCrash, EnvTimeout
-from expectant.core.memory import available_memory, configured_limit
+from expectant.core.memory import memory_limit
 from expectant.core.tree import structure
 from expectant.engine.driver import new_control
 from expectant.engine.loop import EPISODE, NUMBER, STEP
@@ -298,8 +298,7 @@ def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *args: Any)
 
 def _count_fitting(size: int) -> int:
     """Return how many processes of a size fit into memory; none within a worker."""
-    free = configured_limit() or available_memory()
-    return 0 if InWorker.is_worker else free // size
+    return 0 if InWorker.is_worker else int(memory_limit() // size)
 
 
 # ---------------------------------------------------------------------------- in a worker

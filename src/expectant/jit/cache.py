@@ -15,11 +15,12 @@ import re
 import stat
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from expectant.engine.progress import say
-from expectant.jit.numba_internals import attach_cache, deserialize, serialize
+from expectant.jit.numba_internals import deserialize, serialize
 
 KEEP_DAYS = 60
 
@@ -33,20 +34,32 @@ class Unsafe(Exception):
     """A folder or file that others can write to."""
 
 
-def keep_on_disk(kernel: Any, name: str) -> None:
-    """Keep a compiled function on disk under a name, if there is a folder for it."""
-    directory = usable_directory()
-    attach_cache(kernel, KernelCache(directory, name) if directory else None)
-
-
+@dataclass
 class KernelCache:
     """The compiled code of one kernel, a file for every signature: a hash, then a pickle.
 
     It has the methods of Numba's own caches.
     """
 
-    def __init__(self, directory: Path, name: str) -> None:
-        self.cache_path, self.name = directory, name
+    cache_path: Path
+    name: str
+
+    @classmethod
+    def open(cls, name: str) -> KernelCache | None:
+        """Return the cache of a kernel; None, with a line about it, if there is no safe folder."""
+        try:
+            os.makedirs(cache_directory(), mode=0o700, exist_ok=True)
+            directory = Path(os.path.realpath(cache_directory()))  # links are followed once, here
+            refuse_others(directory)
+            return cls(directory, name)
+        except Unsafe as error:
+            problem = str(error)
+        except (OSError, RuntimeError) as error:  # there may be no home either
+            where = f" in {error.filename}" if getattr(error, "filename", None) else ""  # type: ignore[union-attr]
+            problem = f"compiled kernels cannot be kept{where} ({_reason(error)})"
+            problem += ", see EXPECTANT_CACHE_DIR"
+        say_once(f"{problem}; kernels are compiled again by every process")
+        return None
 
     def kernel_path(self, signature: Any, codegen: Any) -> Path:
         key = hashlib.sha256(f"{signature} {codegen.magic_tuple()}".encode()).hexdigest()[:16]
@@ -57,7 +70,7 @@ class KernelCache:
         path = self.kernel_path(sig, target_context.codegen())
         try:
             refuse_others(self.cache_path)
-            _refuse(path)
+            refuse_others(path)
             content = path.read_bytes()
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 raise ValueError("its checksum differs")
@@ -108,52 +121,27 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "expectant"
 
 
-def usable_directory() -> Path | None:
-    """Return the folder for kernels; None, with a line about it, if there can be none."""
-    try:
-        os.makedirs(cache_directory(), mode=0o700, exist_ok=True)
-        directory = Path(os.path.realpath(cache_directory()))  # links are followed once, here
-        refuse_others(directory)
-    except Unsafe as error:
-        problem = str(error)
-    except (OSError, RuntimeError) as error:  # there may be no home either
-        where = f" in {error.filename}" if getattr(error, "filename", None) else ""  # type: ignore[union-attr]
-        problem = f"compiled kernels cannot be kept{where} ({_reason(error)})"
-        problem += ", see EXPECTANT_CACHE_DIR"
-    else:
-        return directory
-    say_once(f"{problem}; kernels are compiled again by every process")
-    return None
-
-
-def refuse_others(directory: Path) -> None:
-    """Raise ``Unsafe`` if anybody else can write to a folder or exchange it."""
-    if hasattr(os, "geteuid"):  # not on Windows, where users' folders are their own
-        for above in directory.parents:
-            mode = os.lstat(above).st_mode
-            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-                raise _unsafe(above, f"can be written by anybody (mode {stat.S_IMODE(mode):o})")
-    _refuse(directory)
-
-
-def _refuse(path: Path) -> None:
+def refuse_others(path: Path) -> None:
+    """Raise ``Unsafe`` if anybody else can write to a file or folder, or exchange it."""
     status = os.lstat(path)
-    if not hasattr(os, "geteuid"):
+    if not hasattr(os, "geteuid"):  # on Windows users' folders are their own
         return
+    mode, problem = stat.S_IMODE(status.st_mode), ""
     if status.st_uid != os.geteuid():
-        raise _unsafe(path, f"belongs to another user (uid {status.st_uid})")
-    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
-        raise _unsafe(path, "is neither a file nor a folder")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        mode = stat.S_IMODE(status.st_mode)
-        raise _unsafe(path, f"can be written by others (mode {mode:o}; chmod go-w it)")
-
-
-def _unsafe(path: Path, reason: str) -> Unsafe:
-    return Unsafe(
-        f"no compiled kernels are taken from {path}, which {reason}: "
-        "set EXPECTANT_CACHE_DIR to a folder of your own"
-    )
+        problem = f"belongs to another user (uid {status.st_uid})"
+    elif not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        problem = "is neither a file nor a folder"
+    elif mode & (stat.S_IWGRP | stat.S_IWOTH):
+        problem = f"can be written by others (mode {mode:o}; chmod go-w it)"
+    for above in () if problem else path.parents:
+        mode = stat.S_IMODE(os.lstat(above).st_mode)
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            path, problem = above, f"can be written by anybody (mode {mode:o})"
+    if problem:
+        raise Unsafe(
+            f"no compiled kernels are taken from {path}, which {problem}: "
+            "set EXPECTANT_CACHE_DIR to a folder of your own"
+        )
 
 
 def forget_old(directory: Path) -> None:

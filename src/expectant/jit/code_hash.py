@@ -53,6 +53,10 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
     types.BuiltinFunctionType: ("__module__", "__qualname__", "__self__"),
     np.ufunc: ("__name__",),
 }
+_OF_CODE = (
+    "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount",
+    "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable",
+)  # fmt: skip
 _OF_MODULES = {*vars(types.ModuleType("_")), "__file__", "__cached__", "__builtins__", "__path__"}
 _OF_CLASSES = {
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__",
@@ -61,11 +65,9 @@ _OF_CLASSES = {
     "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__",
     "__slotnames__",  # left behind by pickle and copy
 }  # fmt: skip
+_OF_TUPLES = set(vars(namedtuple("_Empty", "")))
 
-Known = Callable[[Any], bool]
-
-
-_Empty = namedtuple("_Empty", "")  # a class that is garbage loses its vars()
+IsKnown = Callable[[Any], bool]
 
 
 class CodeHash(NamedTuple):
@@ -89,7 +91,7 @@ class CodeText(NamedTuple):
 
 def part_types(part: Any) -> tuple[type, ...]:
     """Return the NamedTuple classes in a part, its own first."""
-    return tuple(type(node) for _, node in tree.nodes(part) if hasattr(node, "_fields"))
+    return tuple(type(node) for _, node in tree.items(part) if hasattr(node, "_fields"))
 
 
 def hash_kernel(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()) -> CodeHash:
@@ -97,10 +99,10 @@ def hash_kernel(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()
     import llvmlite
     import numba
 
-    from expectant.jit import numba_internals, overloads, reductions, rng
+    from expectant.jit import numba_internals, overloads, reductions
 
     kinds = list(dict.fromkeys(parts))
-    texts = walk((function, *kinds, reductions, rng, overloads, numba_internals))
+    texts = walk((function, *kinds, reductions, overloads, numba_internals))
     libraries = [f"{module.__name__} {module.__version__}" for module in (numba, llvmlite, np)]
     versions = [platform.python_version(), f"expectant {version.VERSION}", *libraries]
     text = "\n".join([*versions, *map(repr, options), str(len(kinds)), digest(texts)])
@@ -124,18 +126,24 @@ def hash_own_code(things: Iterable[Any]) -> str:
     return hashlib.sha256(f"{sorted(roots)}{digest(texts)}".encode()).hexdigest()[:24]
 
 
-def walk(roots: Iterable[Any], known: Known | None = None) -> list[CodeText]:
-    """Describe functions, classes and modules, and all they reach that is not ``known`` by name."""
+def walk(roots: Iterable[Any], is_known: IsKnown | None = None) -> list[CodeText]:
+    """Describe functions, classes and modules, and all they reach that is not known by name."""
     from expectant.jit.numba_internals import refresh_overloads
 
     refresh_overloads()
+    is_known = is_known or is_known_by_name
     texts: dict[int, CodeText] = {}
     waiting = deque(roots)
     while waiting:
         thing = waiting.popleft()
         if id(thing) not in texts:
-            texts[id(thing)] = text = _describe(thing, known or is_known_by_name)
-            waiting.extend(text.refers)
+            refers: list[Any] = []
+            contents = _contents(thing, is_known)
+            text = "\n".join(
+                f"{key} = {_write(value, is_known, refers)}" for key, value in contents
+            )
+            texts[id(thing)] = CodeText(thing, text, tuple(refers))
+            waiting.extend(refers)
     return list(texts.values())
 
 
@@ -173,11 +181,6 @@ def is_known_by_name(value: Any) -> bool:
     return _is_library(name_of(value).partition(".")[0])
 
 
-def _version_of(name: str) -> str:
-    root = name.partition(".")[0]
-    return str(getattr(sys.modules.get(root), "__version__", "")) if root in _BY_VERSION else ""
-
-
 def is_own(value: Any) -> bool:
     """True for a function or class of the user's: neither of a library nor of this package."""
     root = name_of(value).partition(".")[0]
@@ -198,211 +201,165 @@ def is_installed(module: str) -> bool:
     return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
-# ----------------------------------------------------------------- functions, classes and modules
+# --------------------------------------------------------------------------- contents of code
 
 
-def _describe(thing: Any, known: Known) -> CodeText:
-    writer = _Writer(known)
+def _contents(thing: Any, is_known: IsKnown) -> Iterator[tuple[str, Any]]:
+    """Yield by name all values that decide what a function, class, module or Numba object does."""
+    yield type(thing).__name__, name_of(thing)
     if isinstance(thing, types.ModuleType):
-        values = {name: item for name, item in vars(thing).items() if name not in _OF_MODULES}
-        lines = writer.lines(f"module {thing.__name__}", sorted(values.items()))
+        values = {key: item for key, item in vars(thing).items() if key not in _OF_MODULES}
+        yield from sorted(values.items())
     elif isinstance(thing, type):
-        lines = _describe_class(thing, writer)
-    elif not isinstance(thing, types.FunctionType):  # an object of Numba's
-        lines = writer.lines(f"compiled {type(thing).__qualname__}", _made_from(thing))
-    elif hasattr(thing, "implementations"):  # a verb, whose implementations belong to part types
-        bodies = {"fallback": thing.fallback, "numbers": thing.implementations.get(float)}  # type: ignore[attr-defined]
-        lines = writer.lines(f"verb {name_of(thing)}", bodies.items())
+        omitted = _OF_CLASSES
+        if issubclass(thing, tuple) and hasattr(thing, "_fields"):
+            yield "fields", (thing._fields, getattr(thing, "_field_defaults", {}))
+            omitted = _OF_CLASSES | _OF_TUPLES | set(thing._fields)
+        elif isinstance(thing, enum.EnumMeta):
+            members: dict[str, Any] = dict(thing.__members__)
+            yield "members", [(key, member._value_) for key, member in members.items()]
+            omitted = members.keys() | {key for key in vars(thing) if key.startswith("_")}
+        values = {key: value for key, value in vars(thing).items() if key not in omitted}
+        verbs = [verb for verb in dispatch.VERBS if thing in verb.implementations]
+        implementations = {name_of(verb): verb.implementations[thing] for verb in verbs}
+        yield "bases", thing.__bases__
+        yield from sorted(values.items())
+        yield from sorted(implementations.items())
+    elif not isinstance(thing, types.FunctionType):
+        yield from _made_from(thing)
+    elif hasattr(thing, "implementations"):  # of a verb: they belong to part types
+        yield "fallback", thing.fallback  # type: ignore[attr-defined]
+        yield "numbers", thing.implementations.get(float)
     else:
-        lines = _describe_function(thing, writer)
-    return CodeText(thing, "\n".join(lines), tuple(writer.refers))
+        yield from _function_contents(thing, is_known)
 
 
-def _describe_class(thing: Any, writer: _Writer) -> Iterator[str]:
-    yield f"class {name_of(thing)} of {writer.write(thing.__bases__)}"
-    omitted = _OF_CLASSES
-    if issubclass(thing, tuple) and hasattr(thing, "_fields"):
-        yield f"fields {thing._fields} = {writer.write(getattr(thing, '_field_defaults', {}))}"
-        omitted = _OF_CLASSES | set(vars(_Empty)) | set(thing._fields)
-    elif isinstance(thing, enum.EnumMeta):
-        members: dict[str, Any] = dict(thing.__members__)
-        yield from writer.lines("members", ((name, each._value_) for name, each in members.items()))
-        omitted = members.keys() | {name for name in vars(thing) if name.startswith("_")}
-    values = {name: value for name, value in vars(thing).items() if name not in omitted}
-    yield from writer.lines("attributes", sorted(values.items()))
-    verbs = [verb for verb in dispatch.VERBS if thing in verb.implementations]
-    implementations = {name_of(verb): verb.implementations[thing] for verb in verbs}
-    yield from writer.lines("verbs", sorted(implementations.items()))
+def _function_contents(thing: types.FunctionType, is_known: IsKnown) -> Iterator[tuple[str, Any]]:
+    """Yield code, overloads, defaults, closure and globals of a function.
 
-
-def _describe_function(thing: types.FunctionType, writer: _Writer) -> Iterator[str]:
+    Of modules and functions that it reads, the attributes follow whose names occur in its code.
+    """
     from expectant.jit.numba_internals import overloads_of
 
-    names = _names_in(thing.__code__) - _OF_MODULES
-    yield f"function {name_of(thing)}"
-    yield writer.write_code(thing.__code__)
-    for overload in overloads_of(thing):
-        yield f"overload = {writer.write(overload)}"
-    for name, value in _bindings(thing):
-        yield f"{name} = {writer.write(value)}"
-        yield from _describe_attributes(name, value, names, writer, set())
-
-
-def _names_in(code: types.CodeType) -> set[str]:
-    """Return all names that code may look up, those in inner functions and for getattr included."""
-    strings = (constant for constant in code.co_consts if isinstance(constant, str))
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return {*code.co_names, *strings}.union(*map(_names_in, inner))
+    code, closure, values = thing.__code__, thing.__closure__ or (), thing.__globals__
+    yield "code", code
+    yield "overloads", [*overloads_of(thing)]
+    yield "defaults", (thing.__defaults__, thing.__kwdefaults__)
+    names, global_names = _names_in(code)
+    waiting = deque((name, values[name]) for name in sorted(global_names & values.keys()))
+    for name, cell in zip(code.co_freevars, closure, strict=True):
+        with suppress(ValueError):  # a cell that holds nothing yet
+            waiting.append((f"closure {name}", cell.cell_contents))
+    seen: set[int] = set()
+    while waiting:
+        path, owner = waiting.popleft()
+        yield path, owner
+        is_owner = isinstance(owner, types.ModuleType | types.FunctionType)
+        if is_owner and id(owner) not in seen and not (is_known(owner) or owner in dispatch.VERBS):
+            seen.add(id(owner))
+            read = sorted(names & vars(owner).keys())
+            waiting.extend((f"{path}.{name}", vars(owner)[name]) for name in read)
 
 
 @cache
-def _globals_in(code: types.CodeType) -> frozenset[str]:
-    """Return the names that code looks up as globals, in inner functions too."""
+def _names_in(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """Return all names that code may look up, also by getattr, and those looked up as globals."""
+    strings = {constant for constant in code.co_consts if isinstance(constant, str)}
+    names = ({*code.co_names} | strings) - _OF_MODULES
     loads = (step for step in dis.get_instructions(code) if step.opname in _GLOBAL_LOADS)
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return frozenset(step.argval for step in loads).union(*map(_globals_in, inner))
+    global_names = {step.argval for step in loads}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            names |= _names_in(inner)[0]
+            global_names |= _names_in(inner)[1]
+    return frozenset(names), frozenset(global_names)
 
 
-def _bindings(thing: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the values that names in a function are bound to before it is called."""
-    code, defaults = thing.__code__, thing.__defaults__ or ()
-    last = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
-    for name, value in (*zip(last, defaults, strict=True), *(thing.__kwdefaults__ or {}).items()):
-        yield f"default {name}", value
-    for name, cell in zip(code.co_freevars, thing.__closure__ or (), strict=True):
-        with suppress(ValueError):  # a cell that holds nothing yet
-            yield f"closure {name}", cell.cell_contents
-    for name in sorted(_globals_in(code) & thing.__globals__.keys()):
-        yield f"global {name}", thing.__globals__[name]
-
-
-def _describe_attributes(
-    path: str, owner: Any, names: set[str], writer: _Writer, seen: set[int]
-) -> Iterator[str]:
-    """Yield the attributes of a module or function whose names occur in code that reads it."""
-    if not isinstance(owner, types.ModuleType | types.FunctionType) or id(owner) in seen:
-        return
-    if writer.known(owner) or owner in dispatch.VERBS:
-        return
-    seen.add(id(owner))
-    for name in sorted(names & vars(owner).keys()):
-        value = vars(owner)[name]
-        yield f"{path}.{name} = {writer.write(value)}"
-        yield from _describe_attributes(f"{path}.{name}", value, names, writer, seen)
+def _made_from(value: Any) -> list[tuple[str, Any]]:
+    """Return the functions and options inside an object of Numba's, nothing for others."""
+    members = []
+    if type(value).__module__.startswith("numba."):
+        for path in _OF_NUMBA:
+            with suppress(AttributeError):
+                members.append((path, attrgetter(path)(value)))
+    return members
 
 
 # ------------------------------------------------------------------------------------------ values
 
 
-def _made_from(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the functions and options inside an object of Numba's."""
-    if type(value).__module__.startswith("numba."):
-        for path in _OF_NUMBA:
-            with suppress(AttributeError):
-                yield path, attrgetter(path)(value)
+def _write(value: Any, is_known: IsKnown, refers: list[Any], within: tuple[int, ...] = ()) -> str:
+    """Return a value with its type as text; code is written as @ and added to ``refers``.
+
+    ``within`` are the ids of what the value is contained in, which it may contain.
+    """
+    kind, items = type(value), value
+    if kind in _PLAIN:
+        return f"{kind.__name__} {value!r}"
+    is_code = isinstance(value, types.FunctionType | type)
+    if (is_code and is_known(value)) or isinstance(value, types.ModuleType):
+        root = name_of(value).partition(".")[0]
+        library = getattr(sys.modules.get(root), "__version__", "") if root in _BY_VERSION else ""
+        return f"{kind.__name__} {name_of(value)} {library}"
+    if is_code or _made_from(value):
+        refers.append(value)
+        return "@"
+    if id(value) in within:
+        return "itself"
+    if kind is dict:
+        items = value.items()
+    elif kind in (set, frozenset):
+        items = sorted(value, key=lambda item: f"{name_of(item)} {_write(item, is_known, [])}")
+    elif kind not in (tuple, list):
+        items = _items_of(value)
+    within = (*within, id(value))
+    return (
+        f"{kind.__name__} [{', '.join(_write(item, is_known, refers, within) for item in items)}]"
+    )
 
 
-class _Writer:
-    """Write values by their contents; ``refers`` collects what references are to, in order."""
-
-    def __init__(self, known: Known) -> None:
-        self.known = known
-        self.refers: list[Any] = []
-        self._within: set[int] = set()  # what is being written, and may contain itself
-
-    def write(self, value: Any) -> str:
-        """Return a value with its type as text."""
-        kind = type(value)
-        if kind in _PLAIN:
-            return f"{kind.__name__} {value!r}"
-        is_code = isinstance(value, types.FunctionType | type)
-        if (is_code and self.known(value)) or isinstance(value, types.ModuleType):
-            return f"{kind.__name__} {name_of(value)} {_version_of(name_of(value))}"
-        if is_code or any(True for _ in _made_from(value)):
-            self.refers.append(value)
-            return "@"
-        if id(value) in self._within:
-            return "itself"
-        self._within.add(id(value))
-        try:
-            return f"{kind.__name__} {self._write_contents(kind, value)}"
-        finally:
-            self._within.remove(id(value))
-
-    def lines(self, title: str, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
-        """Yield a title and named values, a line each."""
-        yield title
-        yield from (f"{name} = {self.write(value)}" for name, value in values)
-
-    def write_code(self, code: types.CodeType) -> str:
-        """Return all of a code object that decides what it does."""
-        constants = code.co_consts
-        if _has_docstring(code):
+def _items_of(value: Any) -> Iterable[Any]:
+    """Return the values that an object consists of."""
+    kind = type(value)
+    wrapped = next((names for base, names in _WRAPPERS.items() if issubclass(kind, base)), None)
+    if kind is types.CodeType:
+        constants, flags = value.co_consts, value.co_flags
+        if sys.version_info >= (3, 14):
+            is_documented = bool(flags & inspect.CO_HAS_DOCSTRING)
+        else:  # a def always has a slot for its docstring
+            is_documented = bool(flags & inspect.CO_NEWLOCALS) and value.co_name[0] != "<"
+        if is_documented and isinstance(constants[0], str):
             constants = (None, *constants[1:])
-        return repr(
-            (
-                code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars,
-                code.co_cellvars, code.co_argcount, code.co_posonlyargcount,
-                code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable,
-            )
-        ) + self.write(constants)  # fmt: skip
-
-    def _write_contents(self, kind: type, value: Any) -> str:
-        wrapped = next((names for each, names in _WRAPPERS.items() if issubclass(kind, each)), None)
-        if kind in (tuple, list):
-            text = self._write_items(value)
-        elif kind is dict:
-            text = self._write_items(value.items())
-        elif kind in (set, frozenset):
-            text = self._write_items(sorted(value, key=self._order))
-        elif kind is types.CodeType:
-            text = self.write_code(value)
-        elif isinstance(value, np.ndarray | np.generic):
-            text = self._write_array(np.asarray(value))
-        elif isinstance(value, enum.Enum):
-            text = f"{value._name_} of {self.write(kind)}"
-        elif wrapped is not None:
-            text = self._write_items(getattr(value, name) for name in wrapped)
-        elif kind.__module__.startswith(("numba.", "llvmlite.")):  # contents change with use
-            text = _ADDRESS.sub("", str(value))
-        else:
-            text = self._write_reduced(value)
-        return text
-
-    def _write_items(self, values: Any) -> str:
-        return f"[{', '.join(map(self.write, values))}]"
-
-    def _order(self, member: Any) -> str:
-        return f"{name_of(member)} {_Writer(self.known).write(member)}"
-
-    def _write_array(self, value: np.ndarray) -> str:
-        if value.dtype.hasobject:
-            return self.write(value.tolist())
-        order = (value.flags.c_contiguous, value.flags.f_contiguous, value.flags.writeable)
-        content = hashlib.sha256(value.tobytes()).hexdigest()
-        return f"{value.dtype.descr} {value.shape} {order} {content}"
-
-    def _write_reduced(self, value: Any) -> str:
-        """Return any other object as it would be pickled, or its type if it cannot be."""
-        try:
-            reduced = value.__reduce_ex__(4)
-            if isinstance(reduced, tuple):
-                reduced = [*reduced[:3], *(list(items or ()) for items in reduced[3:5])]
-                if len(reduced) > 2 and isinstance(reduced[2], dict):
-                    reduced[2] = {
-                        name: item
-                        for name, item in reduced[2].items()  # a cached property appears on use
-                        if not isinstance(getattr(type(value), name, None), cached_property)
-                    } or None
-        except Exception:  # whatever its parts raise
-            reduced = None
-        return self._write_items([type(value), reduced, getattr(value, "__wrapped__", None)])
+        items = [repr([getattr(value, name) for name in _OF_CODE]), *constants]
+    elif isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        order = (array.flags.c_contiguous, array.flags.f_contiguous, array.flags.writeable)
+        has_objects = array.dtype.hasobject
+        content = array.tolist() if has_objects else hashlib.sha256(array.tobytes()).digest()
+        items = [str(array.dtype.descr), array.shape, order, content]
+    elif isinstance(value, enum.Enum):
+        items = [value._name_, kind]
+    elif wrapped is not None:
+        items = [getattr(value, name) for name in wrapped]
+    elif kind.__module__.startswith(("numba.", "llvmlite.")):  # contents change with use
+        items = [_ADDRESS.sub("", str(value))]
+    else:
+        items = [kind, _reduce(value), getattr(value, "__wrapped__", None)]
+    return items
 
 
-def _has_docstring(code: types.CodeType) -> bool:
-    """True if the first constant is a docstring; before Python 3.14 a def always has a slot."""
-    if not (code.co_consts and isinstance(code.co_consts[0], str)):
-        return False
-    if sys.version_info >= (3, 14):
-        return bool(code.co_flags & inspect.CO_HAS_DOCSTRING)
-    return bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith("<")
+def _reduce(value: Any) -> Any:
+    """Return an object as it would be pickled, None if it cannot be."""
+    try:
+        reduced = value.__reduce_ex__(4)
+        if isinstance(reduced, tuple):
+            reduced = [*reduced[:3], *(list(items or ()) for items in reduced[3:5])]
+            if len(reduced) > 2 and isinstance(reduced[2], dict):
+                reduced[2] = {
+                    name: item
+                    for name, item in reduced[2].items()  # a cached property appears on use
+                    if not isinstance(getattr(type(value), name, None), cached_property)
+                } or None
+    except Exception:  # whatever its parts raise
+        return None
+    return reduced

@@ -10,17 +10,10 @@ from typing import Any
 from expectant.core import dispatch
 from expectant.engine.loop import simulate
 from expectant.engine.progress import Reporter
-from expectant.jit.code_hash import CodeHash, CodeText, hash_kernel, part_types
+from expectant.jit.code_hash import CodeText, hash_kernel, part_types
 from expectant.jit.errors import explain_error
 
 Kernel = Callable[..., int]
-
-_SETTINGS = (  # of Numba, which change the code it makes
-    "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML",
-    "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "EXTEND_VARIABLE_LIFETIMES",
-    "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DEBUG_NRT", "USING_SVML", "ENABLE_PROFILING",
-    "DEBUG_ARRAY_OPT_RUNTIME", "PARFOR_MAX_TUPLE_SIZE",
-)  # fmt: skip
 
 _registered: set[int] = set()
 _kernels: dict[str, Callable[..., Any]] = {}
@@ -63,7 +56,7 @@ def compile_for(
             kernel(*arguments)
         except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
             raise explain_error(error) from error
-    return entry_point(kernel, *arguments) if fixed_types else kernel
+    return entry_point(kernel, arguments) if fixed_types else kernel
 
 
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
@@ -79,56 +72,38 @@ def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[...,
     It is loaded from disk or compiled when it is first called. ``entry`` is a function of a module
     that takes its arguments through ``unowned``.
     """
-    kinds = part_types(part)
-
-    def hash_code() -> CodeHash:
-        return hash_kernel(entry, kinds, _settings())
-
-    name = hash_code().name
-    with _lock:
-        if name not in _kernels:
-            _kernels[name] = _make_kernel(entry, name, hash_code)
-        return _kernels[name]
-
-
-def _settings() -> list[tuple[str, str]]:
-    from expectant.jit.numba_internals import reload_config
-
-    config = reload_config()
-    return [(name, repr(getattr(config, name, None))) for name in _SETTINGS]
-
-
-def _make_kernel(entry: Callable[..., Any], name: str, hash_code: Callable[[], CodeHash]) -> Any:
     import numba
 
-    from expectant.jit.cache import keep_on_disk
-    from expectant.jit.numba_internals import kernel_options, recompile_helpers, refresh_overloads
+    from expectant.jit.cache import KernelCache
+    from expectant.jit.numba_internals import attach_cache, kernel_options, settings
     from expectant.jit.overloads import with_unowned
 
-    kernel: Any = None
+    kinds, kernel = part_types(part), None
+    name = hash_kernel(entry, kinds, settings()).name
 
     def use_present_code() -> None:
-        present = hash_code()
+        present, switches = hash_kernel(entry, kinds, settings()), settings()
         if present.name != name and kernel is not None:  # changed since the kernel was asked for
             _kernels.pop(name, None)
-            keep_on_disk(kernel, present.name)
+            attach_cache(kernel, KernelCache.open(present.name))
         register_overloads()
-        refresh_overloads()
-        _forget_changed(present.texts, _settings())
-        recompile_helpers(text.thing for text in present.texts)
+        _forget_changed(present.texts, switches)
 
-    kernel = numba.njit(**kernel_options(use_present_code))(with_unowned(entry))
-    keep_on_disk(kernel, name)
-    return kernel
+    with _lock:
+        if name not in _kernels:
+            kernel = numba.njit(**kernel_options(use_present_code))(with_unowned(entry))
+            attach_cache(kernel, KernelCache.open(name))
+            _kernels[name] = kernel
+        return _kernels[name]
 
 
 def register_overloads() -> None:
     """Tell Numba about every verb and function declared so far."""
-    from expectant.jit import overloads, reductions, rng
+    from expectant.jit import overloads, reductions
 
     if not _registered:
         reductions.install()
-        _registered.update((id(reductions), id(rng)))
+        _registered.add(id(reductions))
     for verb in dispatch.VERBS:
         if id(verb) not in _registered:
             _registered.add(id(verb))
@@ -140,17 +115,23 @@ def register_overloads() -> None:
 
 
 def _forget_changed(texts: list[CodeText], settings: list[tuple[str, str]]) -> None:
-    """Make Numba compile verbs and functions anew if any has changed since it last did.
+    """Make Numba compile code anew if any has changed since it last did.
 
     Numba keeps the first version of every function it compiles in a process; a kernel made from it
     would be stale, and would be written to disk as if it were not.
     """
+    from expectant.jit.numba_internals import (
+        forget_overloads,
+        recompile_helpers,
+        refresh_overloads,
+    )
+
+    refresh_overloads()
     before = ((text, _compiled.get(id(text.thing))) for text in texts)
     changed = any(old is not None and new.differs(old) for new, old in before)
     if changed or _compiled_with not in ([], [settings]):
-        from expectant.jit.numba_internals import forget_overloads
-
         forget_overloads([*dispatch.VERBS, *dispatch.FUNCTIONS])
         _compiled.clear()
     _compiled_with[:] = [settings]
     _compiled.update({id(text.thing): text for text in texts})
+    recompile_helpers(text.thing for text in texts)

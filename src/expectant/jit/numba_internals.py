@@ -45,6 +45,12 @@ _PRIVATE: dict[str, dict[str, tuple[str, ...]]] = {  # module: names: attributes
     "numba.core.cpu": {"CPUTargetOptions": ("_nrt", "forceinline", "no_cfunc_wrapper")},
     "numba.core.typing.context": {"BaseContext": ("_lookup_global", "refresh")},
 }  # fmt: skip
+_SETTINGS = (
+    "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML",
+    "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DEBUG_NRT", "USING_SVML", "ENABLE_PROFILING",
+    "DEBUG_ARRAY_OPT_RUNTIME", "PARFOR_MAX_TUPLE_SIZE",
+)  # fmt: skip
 
 
 def _find_private() -> tuple[dict[str, Any], str]:
@@ -78,13 +84,13 @@ def set_up_compiler() -> None:
         _names["cpu_target"].target_context.refresh()
 
 
-def reload_config() -> Any:
-    """Read Numba's settings from the environment again."""
+def settings() -> list[tuple[str, str]]:
+    """Read the settings of Numba that change the code it makes from the environment."""
     from numba.core import config
 
     if not PUBLIC_ONLY:
         config.reload_config()
-    return config
+    return [(name, repr(getattr(config, name, None))) for name in _SETTINGS]
 
 
 # --------------------------------------------------------------------------------- compilers
@@ -212,13 +218,7 @@ def generator_at(context, builder, address):
 # ------------------------------------------------------------------------ compiled kernels
 
 
-def signature_of(kernel: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the types of arguments, under which a kernel keeps its compiled code."""
-    typeof = numba.typeof if PUBLIC_ONLY else kernel.typeof_pyval
-    return tuple(typeof(argument) for argument in arguments)
-
-
-def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
+def entry_point(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
     """Return the compiled code for arguments of these very types, which it does not check.
 
     Calling the kernel itself makes Numba look up the type of every array in every part, which
@@ -226,7 +226,7 @@ def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
     """
     if PUBLIC_ONLY:
         return kernel
-    entry: Callable[..., Any] = kernel.overloads[signature_of(kernel, arguments)].entry_point
+    entry: Callable[..., Any] = kernel.overloads[_signature(kernel, arguments)].entry_point
     return entry
 
 
@@ -236,9 +236,14 @@ def attach_cache(kernel: Any, cache: Any) -> None:
         kernel._cache = _names["NullCache"]() if cache is None else cache
 
 
+def _signature(kernel: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    typeof = numba.typeof if PUBLIC_ONLY else kernel.typeof_pyval
+    return tuple(typeof(argument) for argument in arguments)
+
+
 def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
     """True if a kernel is compiled for such arguments, in memory or on disk."""
-    signature = signature_of(kernel, arguments)
+    signature = _signature(kernel, arguments)
     path = getattr(getattr(kernel, "_cache", None), "kernel_path", None)
     is_kept = path is not None and path(signature, kernel.targetctx.codegen()).exists()
     return is_kept or signature in kernel.overloads
@@ -262,7 +267,10 @@ def deserialize(content: bytes, target_context: Any) -> Any:
 
 def overloads_of(function: Any) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
     """Yield what users have told Numba to compile in place of a function, with its options."""
-    for template in _templates(function):
+    if PUBLIC_ONLY:
+        return
+    resolved = _names["cpu_target"].typing_context._lookup_global(function)
+    for template in getattr(resolved, "templates", ()):
         implementation = getattr(template, "_overload_func", None)
         if implementation and not implementation.__module__.startswith("expectant."):
             yield implementation, template._jit_options
@@ -283,16 +291,10 @@ def forget_overloads(functions: Iterable[Any]) -> None:
         )
     refresh_overloads()
     for function in functions:
-        for template in _templates(function):
+        resolved = _names["cpu_target"].typing_context._lookup_global(function)
+        for template in getattr(resolved, "templates", ()):
             template._impl_cache.clear()
             template._compiled_overloads.clear()
-
-
-def _templates(function: Any) -> tuple[Any, ...]:
-    if PUBLIC_ONLY:
-        return ()
-    resolved = _names["cpu_target"].typing_context._lookup_global(function)
-    return tuple(getattr(resolved, "templates", ()))
 
 
 def recompile_helpers(things: Iterable[Any]) -> None:
