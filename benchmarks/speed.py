@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -34,7 +33,7 @@ from expectant.engine.loop import Budget, simulate
 from expectant.engine.setup import UNLIMITED, Setup, is_loop_compiled
 from expectant.engine.workers import end_idle_workers
 from expectant.jit.compile import kernel_for, register_overloads
-from expectant.jit.overloads import with_unowned
+from expectant.jit.numba_internals import make_kernel
 
 REPEATS = 5
 SCALE = 1.0  # of the lengths of all runs; smaller ones only show that a row works
@@ -373,13 +372,12 @@ def encodings() -> dict[str, Times]:
         "Fourier, order 3": ex.Fourier(3),
         "the last 4 of those tilings": ex.features.History(TILES, 4),
     }
-    register_overloads()
     found, square = {}, Square()
     for name, features in maps.items():
         rng, shape = np.random.default_rng(0), features.shape(square)
         part, state = features.build(square, rng), empty_state(shape)
         rows = rng.random((scaled(100_000), 2))
-        kernel = numba.njit(nogil=True, error_model="numpy")(with_unowned(encode_rows))
+        kernel = make_kernel(encode_rows, register_overloads)
         kernel(part, np.zeros(2), rows[:1], state)  # compiles
         best = float("inf")
         for _ in range(REPEATS):

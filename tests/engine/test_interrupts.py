@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import expectant as ex
-from expectant.engine.loop import DONE, OVER
-from expectant.engine.workers import run_interruptibly
+from expectant.engine.loop import DONE
+from expectant.engine.workers import iterate_interruptibly
 
 PATIENCE = 5.0  # seconds after which a deaf loop ends by itself
 
@@ -52,28 +51,6 @@ def interrupted() -> Iterator[Callable[[Callable[[], Any]], None]]:
 
 def test_work_is_stopped_through_its_control(interrupted):
     control, stops = np.zeros(1, np.int64), list[float]()
-    interrupted(lambda: run_interruptibly(lambda: deaf(control, stops), control))
+    work = (deaf(control, stops) for _ in range(1))
+    interrupted(lambda: list(iterate_interruptibly(work, control)))
     assert control[0] == 1 and stops[0] < PATIENCE - 1.0
-
-
-@pytest.mark.parametrize("where", ["made", "loaded"])
-def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
-    """And the next step plans again."""
-    learner = ex.Learner(ex.Lookahead.paper(0.1), ex.OneHot(), 2, states=3, compiled=False)
-    learner.start(0)
-    if where == "loaded":
-        learner.save(tmp_path / "l.npz")
-        learner = ex.Learner.load(tmp_path / "l.npz", compiled=False)
-    learner._is_long = True
-    respond, stops = learner._respond, list[float]()
-
-    def planning(run: Any, *_: Any) -> int:
-        deaf(run.agent.planner.control, stops)
-        return OVER
-
-    learner._respond = planning
-    interrupted(lambda: learner.step(0.0, 1, False))
-    assert learner._run is not None
-    learner._respond = respond
-    assert learner.step(0.0, 1, False) in (0, 1)
-    assert learner._run.agent.planner.control[0] == 0

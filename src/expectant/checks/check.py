@@ -186,9 +186,9 @@ def _run_checked(setup: Setup, tally: Tally | None) -> tuple[Run, dict[str, int]
     ) -> Any:
         if tally is None or verb is not step or contracts.depth > 0:
             return contracts(verb, implementation, part, args)
-        origin = (*_find_place(part, numbered), int(args[0]))
+        origin = (*_phase_and_state(part, numbered), int(args[0]))
         reward, alive = contracts(verb, implementation, part, args)
-        successor = _find_place(part, numbered)[1] if alive > 0.0 else END
+        successor = _phase_and_state(part, numbered)[1] if alive > 0.0 else END
         tally[origin][successor, float(reward)] += 1
         return reward, alive
 
@@ -232,7 +232,7 @@ def _check_ends(domain: Domain, run: Run) -> None:
             )
 
 
-def _find_place(domain: Any, numbered: bool) -> tuple[int, int]:
+def _phase_and_state(domain: Any, numbered: bool) -> tuple[int, int]:
     """Return the present phase and state: its index, or what is observed if it has none."""
     state = int(state_index(domain))
     return int(phase(domain)), int(observation(domain)[0]) if state < 0 and numbered else state

@@ -321,11 +321,11 @@ def contract_error(run: Run, status: int) -> PartError:
         loop.NO_REWARD: (verbs.step, run.domain, (), (total, 1.0)),
         loop.NO_ALIVE: (verbs.step, run.domain, (), (0.0, total)),
         loop.NO_STATE: (verbs.observation, run.domain, (), seen),
-        loop.NO_PLACE: (verbs.state_index, run.domain, (), verbs.state_index(run.domain)),
+        loop.NO_STATE_INDEX: (verbs.state_index, run.domain, (), verbs.state_index(run.domain)),
         loop.NO_FEATURE: (verbs.encode, run.features, (seen, -1, run.next_state), None),
     }
     if status not in calls:
-        component = max(loop.unusable(seen), 0)
+        component = max(loop.nonfinite_component(seen), 0)
         text = f"observation: component {component} must be a finite number, got {seen[component]}"
         return PartError(f"{text}, {_when(run)}")
     verb, part, args, result = calls[status]

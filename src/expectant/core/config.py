@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from expectant.core.errors import is_builtin
-from expectant.core.parameter_meanings import MEANINGS, MOVED, SYNONYMS
+from expectant.core.parameter_meanings import MEANINGS, SYNONYMS
 from expectant.core.rules import Rule
 
 __all__ = ["Config", "parameter"]
@@ -67,12 +67,10 @@ def list_parameters(cls: type) -> list[dict[str, Any]]:
 
 
 def unknown_parameter(owner: str, name: str, value: object, known: list[str]) -> ValueError:
-    """Return the error for a parameter that does not exist: what is meant, or where it is now."""
-    text = f"{owner}: unknown parameter {name}={value!r}"
-    needed, replacement = MOVED.get(name, ("", ""))
-    if needed in known:
-        return ValueError(f"{text}; use {replacement.format(name=name, value=value)}")
-    return ValueError(text + suggest_parameter(name, known))
+    """Return the error for a parameter that does not exist, with the one that may be meant."""
+    return ValueError(
+        f"{owner}: unknown parameter {name}={value!r}{suggest_parameter(name, known)}"
+    )
 
 
 def suggest_parameter(name: str, known: list[str]) -> str:

@@ -128,23 +128,3 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "step_size": STEPS,
     "total_timesteps": ("steps",),
 }
-
-MOVED = {  # former parameters: one that a component must have for the hint, and where it is now
-    "bonus": ("model", "model=ex.models.ExplorationBonus(model, {value!r})"),
-    "bounded_step": ("epsilon", "ex.step_sizes.Fixed(step, bounded={value!r})"),
-    "correction_step": ("planning_update", "planning_update=ex.agents.Gradient({value!r})"),
-    "direct": ("planning_steps", "ex.agents.PlanningOnly(agent)"),
-    "lessons": ("planning_steps", "ex.agents.FreezeAfter(agent, {value!r})"),
-    "maintained": ("model", 'model="cached_lookahead"'),
-    "replay_capacity": ("backups", "backups=ex.backups.Replay({value!r})"),
-    "replayed_fits": ("backups", "backups=ex.backups.Replay(model_fits={value!r})"),
-    "rollout": ("backups", "backups=ex.backups.Rollout({value!r})"),
-    "step_unit": ("epsilon", "ex.step_sizes.Fixed(step, per={value!r})"),
-    **dict.fromkeys(
-        (
-            "cache_first", "cached_actions", "doubled_gradients", "entropy", "old_target",
-            "printed_delta", "relabelled_rewards", "stored_action", "stored_termination", "ties",
-        ),
-        ("interpretation", ".paper(..., interpretation=ex.Interpretation({name}={value!r}))"),
-    ),
-}  # fmt: skip

@@ -21,12 +21,8 @@ features, A actions, S states of a finite MDP, O outcomes of a state and action,
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from expectant.core.dispatch import Verb, delegate, function, optional, plain, verb
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [  # noqa: RUF022  grouped by kind
     "Verb", "delegate", "function", "optional", "plain", "verb",

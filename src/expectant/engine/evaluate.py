@@ -60,24 +60,16 @@ class Evaluation:
         return float(low), float(high)
 
     def __repr__(self) -> str:
-        return f"Evaluation({', '.join(f'{name} {text}' for name, text in self._facts())})"
-
-    def _repr_html_(self) -> str:
-        """A small table for notebooks."""
-        names, texts = zip(*self._facts(), strict=True)
-        return tables.html_table(names, [texts])
-
-    def _facts(self) -> list[tuple[str, str]]:
         low, high = self.interval
         decimals = tables.decimals_for([self.mean, low, high])
         ends = tables.interval_text(low, high, decimals)
-        shown = f"{tables.number_text(self.mean, decimals)} ({ends})"
-        facts = [("mean return", shown), ("episodes", f"{self.returns.shape[-1]:,}")]
+        facts = [f"mean return {tables.number_text(self.mean, decimals)} ({ends})"]
+        facts.append(f"episodes {self.returns.shape[-1]:,}")
         if self.returns.ndim > 1:
-            facts.append(("runs", f"{self.diverged.size:,}"))
+            facts.append(f"runs {self.diverged.size:,}")
         if self.diverged.any():
-            facts.append(("diverged", str(int(self.diverged.sum()))))
-        return facts
+            facts.append(f"diverged {int(self.diverged.sum())}")
+        return f"Evaluation({', '.join(facts)})"
 
 
 class GreedyPart(NamedTuple):
@@ -167,7 +159,7 @@ def evaluate(
         numbers, diverged, trained_in = learned.numbers, learned.diverged, learned.domain
     elif compiled is None:
         compiled = learned._compiled
-    where, features, agent = _fitting_domain(domain, runs[0]), learned.features, learned.agent
+    where, features, agent = _domain_for(domain, runs[0]), learned.features, learned.agent
     setup = Setup(where, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     # an environment is seeded with one number: not the one that it was trained with
     env_seed = int(seed_sequence(seed, EVALUATION).generate_state(1)[0])
@@ -226,7 +218,7 @@ def _learned_runs(learned: object) -> list[Run]:
     return [learned._run]
 
 
-def _fitting_domain(domain: Any, run: Run) -> Domain:
+def _domain_for(domain: Any, run: Run) -> Domain:
     """Return a domain, or the domain of an environment, if it fits the agent of a run."""
     is_domain = isinstance(domain, Domain) or (
         isinstance(domain, type) and issubclass(domain, Domain)

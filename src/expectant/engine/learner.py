@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.agents.wrappers import inner_agent
-from expectant.core import tree
 from expectant.core.interfaces import Agent, Features
 from expectant.core.memory import ALWAYS_FREE, refuse_large
 from expectant.core.rng import SEED, TIES, generator
@@ -34,18 +31,16 @@ from expectant.domains.external import (
 )
 from expectant.engine import checkpoint, loop
 from expectant.engine.divergence import explain_divergence
-from expectant.engine.driver import new_control, request_action
+from expectant.engine.driver import request_action
 from expectant.engine.loop import FIRST, GOES_ON, TERMINATED, Run
 from expectant.engine.probe import States, Subject, copy_subject, load_probe, probe_agent
 from expectant.engine.progress import Reporter, make_reporter
 from expectant.engine.result import Result
 from expectant.engine.run import check_part
 from expectant.engine.setup import Setup, load_loop
-from expectant.engine.workers import run_interruptibly
 from expectant.jit.compile import Kernel, use_compiled
 from expectant.models.sparse import count_evicted
 
-LONG_SECONDS = 0.1  # another thread costs a thousandth of it
 WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 
@@ -94,8 +89,6 @@ class Learner:
             else ObservationSpec(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
         )
         self._compiled = use_compiled(compiled)
-        # of the next step, as far as can be told from the last; only planning takes long
-        self._is_long = self._compiled and getattr(agent, "planning_steps", 0) > 0
         self._show = make_reporter(progress)
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
@@ -299,31 +292,13 @@ class Learner:
         run, self._subject = self._run_for(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
-        self._run, answer = self._respond_timed(run, action, reward, situation, self._streams)
+        self._run, answer = request_action(
+            self._respond, run, action, reward, situation, self._streams
+        )
         if answer == loop.OVERFLOW:
             why = explain_divergence(self._run, loop.DIVERGED, self.agent, "a loop of your own")
             raise FloatingPointError(f"Learner: {why}")
         self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
-        return answer
-
-    def _respond_timed(self, run: Run, *situation: Any) -> tuple[Run, int]:
-        """Respond on another thread if the last step was long, so that Ctrl-C is noticed."""
-        respond, start = (
-            partial(request_action, self._respond, run, *situation),
-            time.perf_counter(),
-        )
-        if not self._is_long:
-            answer = respond()
-        else:
-            arrays = dict(tree.arrays(run.agent))
-            controls = [arrays[name] for name in arrays if name.endswith(checkpoint.CONTROL)]
-            control = controls[0] if controls else new_control()
-            try:
-                answer = run_interruptibly(respond, control)
-            except BaseException:
-                control[0] = 0  # the next step plans again
-                raise
-        self._is_long = self._compiled and time.perf_counter() - start > LONG_SECONDS
         return answer
 
     def _receive(self, run: Run, observation: ArrayLike) -> None:
@@ -336,7 +311,7 @@ class Learner:
                 "a state's number" if self.observation_spec.states else f"{received.size} numbers"
             )
             raise ValueError(f"observation: must be {kind}, got {observation!r}") from None
-        if loop.unusable(received) >= 0:
+        if loop.nonfinite_component(received) >= 0:
             raise ValueError(f"observation: must have finite components, got {observation!r}")
 
     def _run_for(self, observation: ArrayLike) -> Run:

@@ -37,7 +37,7 @@ from expectant.core.verbs import (
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
-NOT_FINITE, NO_STATE, NO_PLACE, NO_FEATURE, NO_ACTION = 4, 5, 6, 7, 8  # what a part got wrong
+NOT_FINITE, NO_STATE, NO_STATE_INDEX, NO_FEATURE, NO_ACTION = 4, 5, 6, 7, 8  # what a part got wrong
 NO_REWARD, NO_ALIVE = 9, 10
 
 
@@ -81,7 +81,7 @@ class Budget(NamedTuple):
 
 
 @function
-def unusable(seen):
+def nonfinite_component(seen):
     """The first component of an observation that is not finite, −1 if all are."""
     for i in range(seen.shape[0]):
         if not math.isfinite(float(seen[i])):
@@ -96,12 +96,12 @@ def perceive(run, action, state):
     What comes next indexes arrays with these numbers, and nothing looks at them again.
     """
     seen, ranges, where = observation(run.domain), run.ranges, state_index(run.domain)
-    if unusable(seen) >= 0:
+    if nonfinite_component(seen) >= 0:
         return NOT_FINITE
     if ranges.states > 0 and not 0 <= seen[0] < ranges.states:
         return NO_STATE
     if ranges.states > 0 and not -1 <= where < ranges.states:
-        return NO_PLACE
+        return NO_STATE_INDEX
     encode(run.features, seen, action, state)
     for n in range(size(state)):
         if not 0 <= index(state, n) < ranges.features:

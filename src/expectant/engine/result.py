@@ -107,35 +107,15 @@ class Result:
     def __repr__(self) -> str:
         mean = float(self.means.mean())  # not finite with a diverged run
         shown = tables.number_text(mean, tables.decimals_for([mean]))
-        facts = [
-            extent_of(self),
-            *([f"mean {measure_of(self)} {shown}"] if math.isfinite(mean) else []),
-            f"{int(self.diverged.sum())} diverged",
-            *([f"{int(self.evicted.sum()):,} entries evicted"] if self.evicted.any() else []),
-            f"{self.seconds:.2f} s",
-        ]
+        facts = [extent_of(self)]
+        if math.isfinite(mean):
+            facts.append(f"mean {measure_of(self)} {shown}")
+        facts.append(f"{int(self.diverged.sum())} diverged")
+        if self.evicted.any():
+            facts.append(f"{int(self.evicted.sum()):,} entries evicted")
+        facts.append(f"{self.seconds:.2f} s")
         where = f"{self.agent.title()} in {self.domain.display_name}"
         return f"Result({where}: {', '.join(facts)})"
-
-    def _repr_html_(self) -> str:
-        """A small table for notebooks."""
-        mean, low, high = estimate_of(self)
-        decimals = tables.decimals_for([mean, low, high])
-        shown = tables.number_text(mean, decimals)
-        if math.isfinite(low):
-            shown += f" ({tables.interval_text(low, high, decimals)})"
-        facts = {
-            "agent": repr(self.agent),
-            "domain": repr(self.domain),
-            "runs": extent_of(self),
-            f"mean {measure_of(self)}": shown,
-            "diverged": f"{int(self.diverged.sum())} of {self.diverged.size}",
-            "evicted": f"{int(self.evicted.sum()):,}",
-            "time": f"{self.seconds:.2f} s",
-        }
-        if not self.evicted.any():
-            del facts["evicted"]
-        return tables.html_table([*facts], [[*facts.values()]])
 
 
 def measure_of(result: Result) -> str:

@@ -113,24 +113,22 @@ def gather(
     return values
 
 
-def run_interruptibly(work: Callable[[], Value], control: np.ndarray) -> Value:
-    """Do work on another thread, so that Ctrl-C, which compiled code ignores, sets ``control``."""
-    if threading.current_thread() is not threading.main_thread():
-        return work()  # only the main thread is interrupted
-    float_errors = np.geterr()  # every thread has its own
-
-    def work_there(_: int) -> Value:
-        with np.errstate(**float_errors):
-            return work()
-
-    return gather(work_there, [0], 1, control)[0]
-
-
 def iterate_interruptibly(values: Iterable[Value], control: np.ndarray) -> Iterator[Value]:
-    """Yield from an iterator that works on another thread, see :func:`run_interruptibly`."""
-    iterator, end = iter(values), object()
-    while (value := run_interruptibly(lambda: next(iterator, end), control)) is not end:
-        yield value  # type: ignore[misc]
+    """Yield from an iterator that works on another thread.
+
+    So Ctrl-C, which compiled code ignores, sets ``control``.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield from values  # only the main thread is interrupted
+        return
+    iterator, end, float_errors = iter(values), object(), np.geterr()  # every thread has its own
+
+    def advance(_: int) -> Any:
+        with np.errstate(**float_errors):
+            return next(iterator, end)
+
+    while (value := gather(advance, [0], 1, control)[0]) is not end:
+        yield value
 
 
 # ----------------------------------------------------------------------- worker processes
@@ -460,7 +458,9 @@ def compile_ahead(orders: Sequence[CompileOrder], show: Reporter) -> None:
     (largest, _), *rest = missing
     with (
         show.compilation(names, cached=False),
-        _compiling([pickled for _, pickled in rest], min(size - 1, len(rest))) as futures,
+        _compile_in_processes(
+            [pickled for _, pickled in rest], min(size - 1, len(rest))
+        ) as futures,
     ):
         _compile(largest)
         for (order, _), future in reversed([*zip(rest, futures, strict=True)]):
@@ -475,12 +475,12 @@ def compile_in_background(setups: Mapping[str, Setup]) -> Iterator[dict[str, Fut
     orders = [CompileOrder(compile_loop, setup, name=name) for name, setup in setups.items()]
     missing = _find_missing(orders) if _count_fitting(COMPILE_BYTES) else []
     missing.sort(key=lambda pair: [*setups].index(pair[0].name))
-    with _compiling([pickled for _, pickled in missing], 1) as futures:
+    with _compile_in_processes([pickled for _, pickled in missing], 1) as futures:
         yield {order.name: future for (order, _), future in zip(missing, futures, strict=True)}
 
 
 @contextmanager
-def _compiling(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None]]]:
+def _compile_in_processes(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None]]]:
     """Compile pickled orders in other processes while the context lasts."""
     from loky.process_executor import ProcessPoolExecutor
 

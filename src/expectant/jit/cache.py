@@ -47,9 +47,13 @@ class KernelCache:
     @classmethod
     def open(cls, name: str) -> KernelCache | None:
         """Return the cache of a kernel; None, with a line about it, if there is no safe folder."""
+        folder: Any = os.environ.get("EXPECTANT_CACHE_DIR")
         try:
-            os.makedirs(cache_directory(), mode=0o700, exist_ok=True)
-            directory = Path(os.path.realpath(cache_directory()))  # links are followed once, here
+            if not folder:
+                caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+                folder = Path(caches) / "expectant"
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            directory = Path(os.path.realpath(folder))  # links are followed once, here
             refuse_others(directory)
             return cls(directory, name)
         except Unsafe as error:
@@ -112,13 +116,6 @@ class KernelCache:
 def _reason(error: Exception) -> str:
     lines = str(getattr(error, "strerror", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
-
-
-def cache_directory() -> Path:
-    """Return $EXPECTANT_CACHE_DIR, or a folder in the user's cache directory."""
-    if given := os.environ.get("EXPECTANT_CACHE_DIR"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "expectant"
 
 
 def refuse_others(path: Path) -> None:

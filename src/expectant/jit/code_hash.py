@@ -38,7 +38,7 @@ _BY_VERSION = {"numpy", "numba", "llvmlite", "scipy", "gymnasium"}
 _PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "experiments", "report", "cli"))
 _COMPILED = ("expectant.jit.", "expectant.engine.probe")
 _GLOBAL_LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
-_PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+_PLAIN = {type(None), type(...), bool, int, float, complex, str, bytes}
 _ADDRESS = re.compile(r"(0x|#)[0-9a-f]+")  # in the names of Numba's types
 _OF_NUMBA = (  # attributes of Numba's objects: the functions they compile, and with which options
     "py_func", "_pyfunc", "_defn", "_dispatcher", "gufunc_builder.py_func", "signature",
@@ -53,7 +53,7 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
     types.BuiltinFunctionType: ("__module__", "__qualname__", "__self__"),
     np.ufunc: ("__name__",),
 }
-_OF_CODE = (
+_OF_CODE = attrgetter(
     "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount",
     "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable",
 )  # fmt: skip
@@ -243,8 +243,10 @@ def _function_contents(thing: types.FunctionType, is_known: IsKnown) -> Iterator
 
     code, closure, values = thing.__code__, thing.__closure__ or (), thing.__globals__
     yield "code", code
-    yield "overloads", [*overloads_of(thing)]
-    yield "defaults", (thing.__defaults__, thing.__kwdefaults__)
+    for overload in overloads_of(thing):
+        yield "overload", overload
+    if thing.__defaults__ or thing.__kwdefaults__:
+        yield "defaults", (thing.__defaults__, thing.__kwdefaults__)
     names, global_names = _names_in(code)
     waiting = deque((name, values[name]) for name in sorted(global_names & values.keys()))
     for name, cell in zip(code.co_freevars, closure, strict=True):
@@ -276,12 +278,11 @@ def _names_in(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _made_from(value: Any) -> list[tuple[str, Any]]:
-    """Return the functions and options inside an object of Numba's, nothing for others."""
+    """Return the functions and options inside an object of Numba's."""
     members = []
-    if type(value).__module__.startswith("numba."):
-        for path in _OF_NUMBA:
-            with suppress(AttributeError):
-                members.append((path, attrgetter(path)(value)))
+    for path in _OF_NUMBA:
+        with suppress(AttributeError):
+            members.append((path, attrgetter(path)(value)))
     return members
 
 
@@ -301,7 +302,7 @@ def _write(value: Any, is_known: IsKnown, refers: list[Any], within: tuple[int, 
         root = name_of(value).partition(".")[0]
         library = getattr(sys.modules.get(root), "__version__", "") if root in _BY_VERSION else ""
         return f"{kind.__name__} {name_of(value)} {library}"
-    if is_code or _made_from(value):
+    if is_code or (kind.__module__.startswith("numba.") and _made_from(value)):
         refers.append(value)
         return "@"
     if id(value) in within:
@@ -330,7 +331,7 @@ def _items_of(value: Any) -> Iterable[Any]:
             is_documented = bool(flags & inspect.CO_NEWLOCALS) and value.co_name[0] != "<"
         if is_documented and isinstance(constants[0], str):
             constants = (None, *constants[1:])
-        items = [repr([getattr(value, name) for name in _OF_CODE]), *constants]
+        items = [repr(_OF_CODE(value)), *constants]
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         order = (array.flags.c_contiguous, array.flags.f_contiguous, array.flags.writeable)

@@ -72,11 +72,8 @@ def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[...,
     It is loaded from disk or compiled when it is first called. ``entry`` is a function of a module
     that takes its arguments through ``unowned``.
     """
-    import numba
-
     from expectant.jit.cache import KernelCache
-    from expectant.jit.numba_internals import attach_cache, kernel_options, settings
-    from expectant.jit.overloads import with_unowned
+    from expectant.jit.numba_internals import attach_cache, make_kernel, settings
 
     kinds, kernel = part_types(part), None
     name = hash_kernel(entry, kinds, settings()).name
@@ -91,7 +88,7 @@ def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[...,
 
     with _lock:
         if name not in _kernels:
-            kernel = numba.njit(**kernel_options(use_present_code))(with_unowned(entry))
+            kernel = make_kernel(entry, use_present_code)
             attach_cache(kernel, KernelCache.open(name))
             _kernels[name] = kernel
         return _kernels[name]

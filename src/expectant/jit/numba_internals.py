@@ -13,6 +13,7 @@ import importlib
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -141,25 +142,30 @@ def inlined_options(has_counts: bool) -> dict[str, Any]:
     return {**options, "_nrt": False, "pipeline_class": _InlinedCompiler}
 
 
-def kernel_options(prepare: Callable[[], None]) -> dict[str, Any]:
-    """Options for kernels; ``prepare`` is called before one is compiled."""
-    options = {"nogil": True, "error_model": "numpy"}
+class _KernelCompiler(_NumbaCompiler):
+    def compile_extra(self, function: Any) -> Any:
+        function.prepare()
+        was_enabled = gc.isenabled()
+        gc.disable()  # it takes 8 % of the time
+        try:
+            return super().compile_extra(function)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+
+def make_kernel(entry: Any, prepare: Callable[[], None]) -> Any:
+    """Return an entry function that is compiled when it is called, after calling ``prepare``.
+
+    In it ``unowned`` is the compiled one.
+    """
+    names = {**entry.__globals__, "unowned": unowned}
+    function: Any = FunctionType(entry.__code__, names, entry.__name__)
+    function.prepare = prepare
     if PUBLIC_ONLY:
         prepare()
-        return options
-
-    class KernelCompiler(_NumbaCompiler):
-        def compile_extra(self, function: Any) -> Any:
-            prepare()
-            was_enabled = gc.isenabled()
-            gc.disable()  # it takes 8 % of the time
-            try:
-                return super().compile_extra(function)
-            finally:
-                if was_enabled:
-                    gc.enable()
-
-    return {**options, "pipeline_class": KernelCompiler}
+        return numba.njit(nogil=True, error_model="numpy")(function)
+    return numba.njit(nogil=True, error_model="numpy", pipeline_class=_KernelCompiler)(function)
 
 
 # ------------------------------------------------------------------- arrays and generators

@@ -6,7 +6,6 @@ counts; the user's is compiled with them.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +30,6 @@ from expectant.jit.numba_internals import (
     generator_at,
     inlined_options,
     load_word,
-    unowned,
 )
 
 STREAMS = Streams.PASSED
@@ -50,12 +48,6 @@ def overload_function(plain: Callable[..., Any]) -> None:
     """Let compiled code call a plain function."""
     has_counts = not plain.__module__.startswith("expectant.")
     overload(plain, strict=False, jit_options=inlined_options(has_counts))(lambda *arguments: plain)
-
-
-def with_unowned(entry: Any) -> Any:
-    """Return a function in which ``unowned`` is the compiled one."""
-    names = {**entry.__globals__, "unowned": unowned}
-    return types.FunctionType(entry.__code__, names, entry.__name__)
 
 
 def _implementation(
