@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from expectant.core import tree, verbs
-from expectant.core.errors import PartError, is_builtin, user_location
+from expectant.core.config import is_builtin
+from expectant.core.errors import PartError, user_location
 from expectant.core.rules import is_number
 from expectant.engine import loop
 from expectant.engine.loop import Run

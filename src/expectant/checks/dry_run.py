@@ -22,8 +22,9 @@ import numpy as np
 from expectant.agents.wrappers import inner_agent
 from expectant.checks.contracts import Contracts, OutOfTime, source_location
 from expectant.core import tree
+from expectant.core.config import is_builtin
 from expectant.core.dispatch import VERBS, intercept_calls
-from expectant.core.errors import PartError, is_builtin
+from expectant.core.errors import PartError
 from expectant.core.rng import Streams
 from expectant.core.verbs import preference
 from expectant.engine import loop

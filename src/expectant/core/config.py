@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from expectant.core.errors import is_builtin
 from expectant.core.parameter_meanings import MEANINGS, SYNONYMS
 from expectant.core.rules import Rule
 
@@ -325,6 +324,11 @@ def needs_trust(data: object) -> bool:
     if ":" in kind or (kind in KINDS and KINDS[kind].module_in(dict(data)) is not None):
         return True
     return any(map(needs_trust, data.values()))
+
+
+def is_builtin(thing: Any) -> bool:
+    """Return True if a class or function is defined in this package."""
+    return str(thing.__module__).partition(".")[0] == "expectant"
 
 
 def nested_classes(value: object) -> Iterator[type]:

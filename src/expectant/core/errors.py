@@ -8,7 +8,7 @@ import site
 import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from expectant.engine.result import Result
@@ -104,8 +104,3 @@ def _code_folders() -> tuple[str, tuple[str, ...]]:
     """Return the folder of the package and those of all libraries."""
     paths = [*site.getsitepackages(), *(sysconfig.get_path(n) for n in ("stdlib", "purelib"))]
     return str(Path(__file__).parents[1]) + os.sep, tuple(path + os.sep for path in paths)
-
-
-def is_builtin(thing: Any) -> bool:
-    """Return True if a class or function is defined in this package."""
-    return str(thing.__module__).partition(".")[0] == "expectant"

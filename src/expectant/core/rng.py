@@ -37,7 +37,7 @@ class Streams:
     """
 
     PASSED = ("world", "acting", "planning")  # to compiled code
-    __slots__ = ("_passed", "acting", "address", "building", "planning", "world")
+    __slots__ = ("_passed", "acting", "building", "planning", "world")
 
     def __init__(
         self,
@@ -47,9 +47,15 @@ class Streams:
         building: np.random.Generator,
     ) -> None:
         self.world, self.acting, self.planning, self.building = world, acting, planning, building
-        capsules = [getattr(self, name).bit_generator.capsule for name in self.PASSED]
-        self._passed = np.array([_pointer(capsule, b"BitGenerator") for capsule in capsules])
-        self.address = int(self._passed.ctypes.data)  # of pointers to bitgen_t, for compiled code
+        self._passed: np.ndarray | None = None
+
+    @property
+    def address(self) -> int:
+        """Address of an array with pointers to the ``bitgen_t`` of the passed generators."""
+        if self._passed is None:
+            capsules = [getattr(self, name).bit_generator.capsule for name in self.PASSED]
+            self._passed = np.array([_pointer(capsule, b"BitGenerator") for capsule in capsules])
+        return int(self._passed.ctypes.data)
 
     def by_name(self) -> dict[str, np.random.Generator]:
         """Return all generators by their names."""

@@ -24,7 +24,7 @@ from expectant.core.rng import Streams
 from expectant.core.verbs import free_capacity, grow
 
 FORMAT = 4
-CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
+CONTROL = "control"  # the stop flag of a process, which is not saved
 METADATA, CHECKSUM = "metadata", "checksum"  # entries beside the arrays of the run
 
 Arrays = Mapping[str, np.ndarray]
@@ -96,13 +96,13 @@ def states_of(streams: Streams) -> dict[str, Any]:
 
 
 def set_states(streams: Streams, states: Mapping[str, Any]) -> None:
-    """Let streams go on where those of a file were."""
+    """Set the state of every stream, by its name."""
     for name, rng in streams.by_name().items():
         rng.bit_generator.state = states[name]
 
 
 def _distinct_arrays(run: Any) -> dict[str, np.ndarray]:
-    """Return every array that is kept, once, by the first path that leads to it."""
+    """Return every array to save, once, by the first path that leads to it."""
     paths: dict[int, str] = {}
     kept = {}
     for path, array in tree.arrays(run):

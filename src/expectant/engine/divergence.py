@@ -13,14 +13,14 @@ from expectant.core.verbs import add_expected, draw, size, value_change
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.models.sparse_columns import ColumnsPart
 
-GROWN = 1e6  # weights so many times as large as any return are on their way to infinity
+GROWN = 1e6  # ratio of weights to the largest return from which they diverge
 FAR = 1e3  # no feature of a next state is that large
 LEAST, MOST, SWEEPS = 8, 32, 200  # states that a radius is computed from, and updates
 WORK = 2**17  # numbers that are added for it, in plain Python: some 0.1 s
 
 
 def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
-    """Return what has made a run diverge, or is about to; empty if its weights are moderate."""
+    """Return cause and remedy of a divergence, present or imminent; empty if there is none."""
     overflown = status == DIVERGED
     if not (overflown or is_diverging(run)):
         return ""
@@ -51,7 +51,7 @@ def _size(weights: np.ndarray) -> float:
 
 
 def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
-    """Return what diverges, the spectral radius (0: unknown), and what to use instead."""
+    """Return the diverging component, the spectral radius (0: unknown), and the remedy."""
     planner = getattr(run.agent, "planner", None)
     if planner is None or planner.planning_steps == 0:
         return "learning", 0.0, "smaller, bounded step sizes"
@@ -73,11 +73,10 @@ def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
 
 
 def _learned_rows(model: Any) -> list[np.ndarray]:
-    """Return what a model, or those that it is made of, has learned of next states."""
-    nodes = [node for _, node in tree.items(model)]
+    """Return the weights by which a model, or a model in it, predicts next states."""
     rows = [
         node.values if isinstance(node, ColumnsPart) else getattr(node, "rows", None)
-        for node in nodes
+        for _, node in tree.items(model)
     ]
     return [array for array in rows if isinstance(array, np.ndarray)]
 

@@ -1,4 +1,4 @@
-"""The driver of the loop: takes a run from its first step to its last stop."""
+"""The driver of the loop: build a run, call the loop, grow parts, stop where asked."""
 
 from __future__ import annotations
 

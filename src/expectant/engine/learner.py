@@ -69,9 +69,11 @@ class Learner:
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> None:
-        whole(1).check("Learner", "n_actions", n_actions)
-        SEED.check("Learner", "seed", seed)
-        or_none(flag()).check("Learner", "compiled", compiled)
+        for rule, name, value in (
+            (whole(1), "n_actions", n_actions), (SEED, "seed", seed),
+            (or_none(flag()), "compiled", compiled), (or_none(whole(1)), "states", states),
+        ):  # fmt: skip
+            rule.check("Learner", name, value)
         check_part("Learner", "agent", agent, Agent)
         check_part("Learner", "features", features, Features)
         if states is not None and bounds is not None:
@@ -83,10 +85,9 @@ class Learner:
         self.features = features
         self.n_actions = n_actions
         self.seed = seed
+        limits = or_none(LIMITS).check("Learner", "bounds", bounds)
         self.observation_spec = (
-            numbered_states(whole(1).check("Learner", "states", states))
-            if states is not None
-            else ObservationSpec(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
+            ObservationSpec(bounds=limits) if states is None else numbered_states(states)
         )
         self._compiled = use_compiled(compiled)
         self._show = make_reporter(progress)

@@ -37,7 +37,7 @@ from expectant.core.verbs import (
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
-NOT_FINITE, NO_STATE, NO_STATE_INDEX, NO_FEATURE, NO_ACTION = 4, 5, 6, 7, 8  # what a part got wrong
+NOT_FINITE, NO_STATE, NO_STATE_INDEX, NO_FEATURE, NO_ACTION = 4, 5, 6, 7, 8  # mistakes of a part
 NO_REWARD, NO_ALIVE = 9, 10
 
 
@@ -50,7 +50,7 @@ class Ranges(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Everything of one run: its parts, where it is (``clock``), and what is recorded.
+    """The parts of a run, its position (``clock``) and its records.
 
     ``clock`` counts episodes, steps in the episode and steps in all, and keeps the last phase,
     the last action and the number of the run; ``total`` (1,) is the episode's reward so far.
@@ -73,7 +73,7 @@ class Run(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Run until so many ``episodes`` or ``steps`` are done, none longer than ``step_limit``."""
+    """Totals of ``episodes`` and ``steps`` to stop at, and the most steps of an episode."""
 
     episodes: int
     steps: int
@@ -82,7 +82,7 @@ class Budget(NamedTuple):
 
 @function
 def nonfinite_component(seen):
-    """The first component of an observation that is not finite, −1 if all are."""
+    """Return the index of the first component that is not finite, −1 if all are."""
     for i in range(seen.shape[0]):
         if not math.isfinite(float(seen[i])):
             return i
@@ -91,9 +91,9 @@ def nonfinite_component(seen):
 
 @function
 def perceive(run, action, state):
-    """Encode the present observation into ``state``; returns DONE, or what is wrong with it.
+    """Encode the present observation into ``state``; return DONE, or the status of a mistake.
 
-    What comes next indexes arrays with these numbers, and nothing looks at them again.
+    Compiled code indexes arrays with these numbers without checking them again.
     """
     seen, ranges, where = observation(run.domain), run.ranges, state_index(run.domain)
     if nonfinite_component(seen) >= 0:
@@ -112,15 +112,15 @@ def perceive(run, action, state):
 
 @function
 def choose(run, rng):
-    """The agent's next action, which is noted; returns DONE, or NO_ACTION if there is no such."""
+    """Store the agent's next action in the clock; return DONE, or NO_ACTION if it is not one."""
     action = act(run.agent, run.state, rng)
     run.clock[ACTION] = action
     return DONE if 0 <= action < run.ranges.actions else NO_ACTION
 
 
 @function
-def judge(run, reward, alive):
-    """DONE, or what is wrong with what a step has returned, which is left in ``total``."""
+def check_outcome(run, reward, alive):
+    """Return DONE, or the status of a mistake in what a step returned, left in ``total``."""
     if not math.isfinite(reward):
         run.total[0] = reward
         return NO_REWARD
@@ -132,7 +132,7 @@ def judge(run, reward, alive):
 
 @function
 def begin_episode(run, streams):
-    """Reset the domain and encode its first observation; returns as :func:`perceive` does."""
+    """Reset the domain and encode its first observation; return as :func:`perceive` does."""
     clock = run.clock
     reset(run.domain, clock[EPISODE], streams.world)
     if phase(run.domain) != clock[PHASE]:
@@ -147,7 +147,7 @@ def begin_episode(run, streams):
 
 @function
 def end_episode(run):
-    """Write down the episode that has just ended."""
+    """Record the return and length of the present episode."""
     clock = run.clock
     if clock[EPISODE] < run.returns.shape[0]:
         run.returns[clock[EPISODE]] = run.total[0]
@@ -158,18 +158,17 @@ def end_episode(run):
 
 @function
 def simulate(run, budget, streams, control):
-    """Go on until the budget is used up (DONE) or something else has to happen first.
+    """Run until the budget is used up (DONE) or another status needs attention first.
 
-    An episode that reaches the step limit, or that its domain cuts off, has not terminated: its
-    last transition is learned from like any other, so it bootstraps. Setting ``control[0]`` stops
-    the loop before its next step.
+    An episode that reaches the step limit, or that its domain truncates, has not terminated: its
+    last transition bootstraps like any other. Setting ``control[0]`` stops before the next step.
     """
-    return go_on(unowned(run), budget, unowned(streams), unowned(control))
+    return simulate_unowned(unowned(run), budget, unowned(streams), unowned(control))
 
 
 @function
-def go_on(run, budget, streams, control):
-    """:func:`simulate`, of what is unowned: so nothing in all the loop counts references."""
+def simulate_unowned(run, budget, streams, control):
+    """:func:`simulate` on unowned arrays, so that nothing in the loop counts references."""
     domain, agent, clock = run.domain, run.agent, run.clock
     state, next_state, rewards = run.state, run.next_state, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
@@ -189,7 +188,7 @@ def go_on(run, budget, streams, control):
             rewards[clock[STEPS] // run.bin] += reward
         clock[STEP] += 1
         clock[STEPS] += 1
-        status = judge(run, reward, alive)
+        status = check_outcome(run, reward, alive)
         if status == DONE and alive > 0.0:
             status = perceive(run, action, next_state)
         if status != DONE:
@@ -211,9 +210,9 @@ def go_on(run, budget, streams, control):
 
 # ------------------------------------------------------------- environments in Python: step by step
 
-FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
+FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # position of an observation
 OVER, OVERFLOW, FULL_UP = -1, -2, -3  # answers that are no action
-MISTAKES = -10  # minus the loop's status: a part has broken its contract
+MISTAKES = -10  # minus the status of a mistake
 
 
 @function

@@ -1,4 +1,4 @@
-"""Probes: what an agent values, prefers and predicts at some states, without changing it.
+"""Probes: values, preferences and predictions of an agent at some states.
 
 A *copy* is asked, so that whatever asking changes is not the run's: what features remember, the
 generator that a model draws from, scratch. A model is asked through ``backed_up_value`` alone: with
@@ -87,9 +87,11 @@ def _(model, state, action, weights, discount):
 
 
 class Questions(NamedTuple):
-    """``weights``, (D,) or (A, D) or a part, give state values; ``measures`` (g, D) are what the
-    model is asked for; ``nothing`` (D,) is zero. ``action`` has led to the states, −1: episodes
-    begin there."""
+    """A subject, the states to probe it at, and its answers.
+
+    State values come from ``weights``, (D,) or (A, D) or a part; the model predicts ``measures``
+    (g, D); ``nothing`` (D,) is zero. ``action`` led to the states (−1: episodes begin there).
+    """
 
     subject: Subject
     model: object
@@ -130,7 +132,7 @@ def predict_outcomes(questions, state, n):
 
 @function
 def ask(questions):
-    """Fill in the answers; return DONE, or NO_FEATURE at an index that is none."""
+    """Fill in the answers; return DONE, or NO_FEATURE if a feature is out of range."""
     return answer_all(unowned(questions))
 
 

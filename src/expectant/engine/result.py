@@ -53,7 +53,7 @@ class Result:
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of its runs."""
+        """Run numbers, without those missing."""
         end = self.first_run + self.diverged.size + len(self.missing)
         return [number for number in range(self.first_run, end) if number not in self.missing]
 
@@ -119,7 +119,7 @@ class Result:
 
 
 def measure_of(result: Result) -> str:
-    """Return what the means are of."""
+    """Return the name of the quantity that is averaged."""
     return "return" if result.steps is None else "reward"
 
 
@@ -132,6 +132,6 @@ def extent_of(result: Result) -> str:
 
 
 def estimate_of(result: Result) -> tuple[float, float, float]:
-    """Return the mean over runs and its interval; NaN with a diverged run, no interval of one."""
+    """Return the mean over runs and its interval; NaN where there is none."""
     mean, low, high = (float(end) for end in interval(result.means))
     return (mean, low, high) if result.diverged.size > 1 else (mean, math.nan, math.nan)

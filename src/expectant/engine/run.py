@@ -61,7 +61,7 @@ RULES = {
 def check_arguments(
     **rules: Rule[Any],
 ) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
-    """Make a function check its arguments, and suggest a known one in place of an unknown one."""
+    """Make a function check its arguments by rules and suggest names for unknown ones."""
 
     def decorate(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
         owner, known = function.__name__, list(inspect.signature(function).parameters)
@@ -190,7 +190,7 @@ def compile_agents(
     compiled: bool | None,
     progress: bool | Reporter,
 ) -> None:
-    """Compile the loops of several agents at once; their errors are left to ``run``."""
+    """Compile the loops of several agents at once; ``run`` raises their errors."""
     orders: list[CompileOrder] = []
     with suppress(Exception):
         if use_compiled(compiled):
@@ -201,7 +201,7 @@ def compile_agents(
 
 
 class Finished(NamedTuple):
-    """The records of a finished run, and all of it if it is ``kept``."""
+    """The records of a finished run, and the run itself if ``kept``."""
 
     returns: np.ndarray
     lengths: np.ndarray
@@ -259,7 +259,7 @@ def _run_all(
     threads: int,
     show: Reporter,
 ) -> Outcomes:
-    """Do all runs; if an environment fails, the others finish nevertheless."""
+    """Do all runs; those whose environment fails do not stop the others."""
     setup, control, local = source.setup, new_control(), partial(source.run, kernel)
     clocks: dict[int, np.ndarray] = {}
     failures = 0  # in a row

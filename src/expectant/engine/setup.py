@@ -14,8 +14,7 @@ import numpy as np
 
 from expectant.checks.dry_run import dry_run
 from expectant.core import tree
-from expectant.core.config import nested_classes
-from expectant.core.errors import is_builtin
+from expectant.core.config import is_builtin, nested_classes
 from expectant.core.interfaces import Agent, BuildContext, Domain, Features
 from expectant.core.memory import (
     TooLargeError,

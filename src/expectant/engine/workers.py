@@ -456,12 +456,8 @@ def compile_ahead(orders: Sequence[CompileOrder], show: Reporter) -> None:
         return
     names = ", ".join(dict.fromkeys(order.name or order.setup.title for order, _ in missing))
     (largest, _), *rest = missing
-    with (
-        show.compilation(names, cached=False),
-        _compile_in_processes(
-            [pickled for _, pickled in rest], min(size - 1, len(rest))
-        ) as futures,
-    ):
+    processes = _compile_in_processes([pickled for _, pickled in rest], min(size - 1, len(rest)))
+    with show.compilation(names, cached=False), processes as futures:
         _compile(largest)
         for (order, _), future in reversed([*zip(rest, futures, strict=True)]):
             if future.cancel():

@@ -25,8 +25,7 @@ import numpy as np
 
 from expectant.agents.wrappers import unwrapped_agent
 from expectant.core import tree
-from expectant.core.config import nested_classes
-from expectant.core.errors import is_builtin
+from expectant.core.config import is_builtin, nested_classes
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.domains.gym import Gym
 from expectant.engine.loop import respond, simulate
