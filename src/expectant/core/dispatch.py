@@ -157,26 +157,12 @@ def _check_defaults(implementation: Callable[..., object], name: str) -> None:
 
 
 def _make_delegate(position: int, field: str, verb: Verb[object]) -> Callable[..., object]:
-    def rebuild(part):
-        return part._replace(**{field: verb(part[position])})
-
-    def pass_none(part):
-        return verb(part[position])
-
-    def pass_one(part, first):
-        return verb(part[position], first)
-
-    def pass_two(part, first, second):
-        return verb(part[position], first, second)
-
-    def pass_three(part, first, second, third):
-        return verb(part[position], first, second, third)
-
-    def pass_four(part, first, second, third, fourth):
-        return verb(part[position], first, second, third, fourth)
-
     if verb.__name__ == "grow":  # returns a changed copy of the part
-        return rebuild
-    # one function with *arguments would pack them into a tuple, which is slower once compiled
-    by_count = (pass_none, pass_one, pass_two, pass_three, pass_four)
-    return by_count[len(inspect.signature(verb).parameters) - 1]
+        return lambda part: part._replace(**{field: verb(part[position])})
+    # written out, because *arguments would be packed into a tuple, which is slower once compiled
+    names = ", ".join([*inspect.signature(verb).parameters][1:])
+    values = {"verb": verb, "position": position, "__name__": __name__}
+    delegate: Callable[..., object] = eval(
+        f"lambda part, {names}: verb(part[position], {names})", values
+    )
+    return delegate

@@ -11,7 +11,7 @@ import dataclasses
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -22,9 +22,10 @@ from expectant.core.rules import at_least, between, either, number, one_of, whol
 if TYPE_CHECKING:
     from expectant.domains.external import ObservationSpec
     from expectant.domains.finite import FiniteMDP
+    from expectant.domains.gym import GymRun
 
 __all__ = [
-    "Agent", "Backups", "BuildContext", "Buildable", "Domain", "Drawing", "Exit", "ExternalEnv",
+    "Agent", "Backups", "BuildContext", "Buildable", "Domain", "Drawing", "Exit",
     "Features", "Model", "Option", "ReferenceValues", "Shape", "Values", "constant_weights",
     "model_fits_parameter", "smallest_int_type",
 ]  # fmt: skip
@@ -118,25 +119,6 @@ class ReferenceValues(NamedTuple):
     observations: np.ndarray
     values: np.ndarray
     errors: np.ndarray
-
-
-class ExternalEnv(Protocol):
-    """The environment of one run: action indices in, observations into an array."""
-
-    run: int
-    episode: int
-    steps_taken: int
-
-    @property
-    def env(self) -> object: ...
-
-    def reset(self, received: np.ndarray) -> None:
-        """Begin an episode."""
-
-    def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
-        """Take one step; return (reward, terminated, truncated)."""
-
-    def close(self) -> None: ...
 
 
 class Domain(Buildable, abstract=True):
@@ -234,7 +216,7 @@ class Domain(Buildable, abstract=True):
                 "prepare_evaluation"
             )
 
-    def make_env(self, seed: int, run: int) -> ExternalEnv:
+    def make_env(self, seed: int, run: int) -> GymRun:
         """Make the environment of one run of an external domain."""
         raise NotImplementedError
 

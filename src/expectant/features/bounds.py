@@ -13,11 +13,11 @@ import numpy as np
 
 from expectant.core import verbs
 from expectant.core.errors import EnvError
-from expectant.core.interfaces import Domain, ExternalEnv
+from expectant.core.interfaces import Domain
 from expectant.core.rng import SEED, generator
 from expectant.core.rules import at_least, whole
 from expectant.domains.external import ExternalPart, GymSource
-from expectant.domains.gym import Gym
+from expectant.domains.gym import Gym, GymRun
 
 Bounds = tuple[tuple[float, float], ...]
 UNBOUNDED = 1e30  # environments without bounds often report the largest float
@@ -177,7 +177,7 @@ def is_bounded(low: float, high: float) -> bool:
     return max(-low, high) < UNBOUNDED
 
 
-def check_finite(observation: np.ndarray, env: ExternalEnv) -> None:
+def check_finite(observation: np.ndarray, env: GymRun) -> None:
     """Refuse observations with NaN or infinity."""
     if not np.isfinite(observation).all():
         raise EnvError(

@@ -57,7 +57,10 @@ _OF_CODE = attrgetter(
     "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount",
     "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable",
 )  # fmt: skip
-_OF_MODULES = {*vars(types.ModuleType("_")), "__file__", "__cached__", "__builtins__", "__path__"}
+_OF_MODULES = {
+    *vars(types.ModuleType("_")), "__file__", "__cached__", "__builtins__", "__path__",
+    "__warningregistry__",
+}  # fmt: skip
 _OF_CLASSES = {
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__",
     "__annotate__", "__annotate_func__", "__annotations_cache__", "__orig_bases__",
