@@ -55,7 +55,11 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
 }
 _OF_CODE = attrgetter(
     "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount",
-    "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable",
+    "co_posonlyargcount", "co_kwonlyargcount", "co_exceptiontable",
+)  # fmt: skip
+_KINDS = (  # flags that decide what code does; Numba clears the others while a profiler runs
+    inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
+    | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 )  # fmt: skip
 _OF_MODULES = {
     *vars(types.ModuleType("_")), "__file__", "__cached__", "__builtins__", "__path__",
@@ -334,7 +338,7 @@ def _items_of(value: Any) -> Iterable[Any]:
             is_documented = bool(flags & inspect.CO_NEWLOCALS) and value.co_name[0] != "<"
         if is_documented and isinstance(constants[0], str):
             constants = (None, *constants[1:])
-        items = [repr(_OF_CODE(value)), *constants]
+        items = [repr(_OF_CODE(value)), flags & _KINDS, *constants]
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         order = (array.flags.c_contiguous, array.flags.f_contiguous, array.flags.writeable)
