@@ -32,11 +32,6 @@ def explain_divergence(run: Run, status: int, agent: Any, world: str) -> str:
     return f"{cause} is diverging: {where}, {when}: weights {what}{shown}; use {advice}"
 
 
-def planning_update_name(agent: Any) -> str:
-    """Return the name of an agent's planning update; empty without state values."""
-    return agent.resolve_update().kind if "planning_update" in vars(agent) else ""
-
-
 def is_diverging(run: Run) -> bool:
     """True if weights are far larger than any return."""
     weights = getattr(run.agent, "weights", None)
@@ -59,17 +54,14 @@ def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
         named = isinstance(getattr(agent, "model", ""), str)  # others have steps of their own
         smaller = "a smaller, bounded model_step" if named else "a smaller, bounded step of it"
         return "the model", 0.0, smaller
-    advice = f"a smaller {'value_step' if hasattr(agent, 'value_step') else 'action_step'}"
-    update = planning_update_name(agent)
+    radius, advice = 0.0, f"a smaller {'value' if hasattr(agent, 'value_step') else 'action'}_step"
+    update = agent.resolve_update().kind if "planning_update" in vars(agent) else ""
     if update == "levi" and type(planner.model) in add_expected.implementations:
-        return (
-            "planning",
-            _radius(run.agent, agent.discount),
-            f"planning_update='gradient' or {advice}",
-        )
-    if update:
+        radius = _radius(run.agent, agent.discount)
+        advice = f"planning_update='gradient' or {advice}"
+    elif update:
         advice = f"a larger correction_step of planning_update or {advice}"
-    return "planning", 0.0, advice
+    return "planning", radius, advice
 
 
 def _learned_rows(model: Any) -> list[np.ndarray]:
