@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -111,8 +112,9 @@ class Config(metaclass=ConfigType):
         declared = {k: v for k, v in vars(cls).items() if isinstance(v, dataclasses.Field)}
         for name, field in declared.items():
             if "rule" in field.metadata and field.default is not _MISSING:
-                default = field.metadata["rule"].check(cls.__name__, name, field.default)
-                field.default = field.default if default.__hash__ is None else default
+                with suppress(ImportError, NameError):  # its rule may refer to what comes later
+                    default = field.metadata["rule"].check(cls.__name__, name, field.default)
+                    field.default = field.default if default.__hash__ is None else default
         declares = bool(declared)
         if not abstract and (declares or "__init__" not in vars(cls)):
             _make_config(cls)
