@@ -138,23 +138,23 @@ AGENT: dict[str, Any] = {"epsilon": EPSILON, "discount": DISCOUNT}
 Q_LEARNING = ex.QLearning(STEP, **AGENT)
 PLANNER = ex.Lookahead(**AGENT)
 TASKS: list[Task] = [
-    (f"{GRID}, tabular Q-learning", {
+    ("CliffWalking: Q-learning", {
         "expectant": (20_000, partial(run_expectant, *GRID_WORLD, Q_LEARNING)),
         "rl-blox": (1_000, partial(run_rl_blox, 0)),
     }),
-    (f"{GRID}, Dyna-Q, 5 planning steps", {
+    ("CliffWalking: Dyna-Q", {
         "expectant": (20_000, partial(run_expectant, *GRID_WORLD, ex.agents.DynaQ(STEP, **AGENT))),
         "rl-blox": (300, partial(run_rl_blox, 5)),
     }),
-    ("MountainCar, Q-learning with tile coding, one run", {
+    ("MountainCar: Q-learning", {
         "expectant": (500_000, partial(run_expectant, *CAR_WORLD, Q_LEARNING)),
         "gymnax + rlax": (50_000, partial(run_jax, 1)),
     }),
-    ("MountainCar, Q-learning with tile coding, 64 runs", {
+    ("MountainCar: 64 runs", {
         "expectant": (50_000, partial(run_expectant, *CAR_WORLD, Q_LEARNING, runs=64)),
         "gymnax + rlax": (5_000, partial(run_jax, 64)),
     }),
-    (f"{POLE}: look-ahead with tile coding, 5 planning steps; DQN with a network", {
+    ("CartPole: look-ahead, DQN", {
         "expectant": (20_000, partial(run_expectant, *POLE_WORLD, PLANNER)),
         "Stable-Baselines3": (3_000, run_sb3),
     }),
