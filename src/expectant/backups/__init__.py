@@ -19,17 +19,9 @@ __all__ = [
 
 # Each entry takes the number of transitions that the agent may store.
 NAMED_BACKUPS: dict[str, Callable[[int | None], Backups]] = {
-    "replay": Replay,
-    "recency": RecencyReplay,
-    "trajectory": lambda capacity: Trajectory(capacity=capacity),
-    "current": lambda capacity: CurrentState(),
-    "seen": lambda capacity: SeenStates(),
-    "pairs": lambda capacity: SeenPairs(),
-    "all_pairs": lambda capacity: AllPairs(),
-    "all": lambda capacity: AllStates(),
-    "prioritized": lambda capacity: PrioritizedSweeping(),
-    "sampler": lambda capacity: StateSampler(),
-    "features": lambda capacity: SingleFeatures(),
-    "pwma": lambda capacity: FeatureSweeping(),
-    "mg": lambda capacity: RowSweeping(),
-}
+    cls.short_name: cls.of_capacity
+    for cls in (
+        Replay, RecencyReplay, Trajectory, CurrentState, SeenStates, SeenPairs, AllPairs, AllStates,
+        PrioritizedSweeping, StateSampler, SingleFeatures, FeatureSweeping, RowSweeping,
+    )
+}  # fmt: skip

@@ -191,6 +191,7 @@ class PrioritizedSweeping(Backups):
     ``capacity`` distinct states the one first seen is evicted.
     """
 
+    short_name: ClassVar[str] = "prioritized"
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
     threshold: float = parameter(at_least(0.0), default=1e-4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -115,11 +115,22 @@ def _(replay):
     return tree.replace(replay, doubled)._replace(counters=np.full(2, replay.counters[COUNT]))
 
 
-class Replay(Backups):
-    """Uniform over the last ``capacity`` transitions, including the newest (None: all)."""
+class ReplayBackups(Backups, abstract=True):
+    """Base of distributions over a ring of the last ``capacity`` transitions."""
 
     memory_advice: ClassVar[str] = "a smaller replay capacity"
     stores_transitions: ClassVar[bool] = True
+
+    @classmethod
+    def of_capacity(cls, capacity: int | None) -> Backups:
+        make: Any = cls
+        return make(capacity=capacity)
+
+
+class Replay(ReplayBackups):
+    """Uniform over the last ``capacity`` transitions, including the newest (None: all)."""
+
+    short_name: ClassVar[str] = "replay"
 
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
     model_fits: int | str = model_fits_parameter()
@@ -176,13 +187,13 @@ def _(backups, state, rng):
     return slot
 
 
-class RecencyReplay(Backups):
+class RecencyReplay(ReplayBackups):
     """The last ``capacity`` transitions (None: all), weighted by recency.
 
     A transition that is ``halflife`` transitions older is drawn half as often.
     """
 
-    stores_transitions: ClassVar[bool] = True
+    short_name: ClassVar[str] = "recency"
 
     capacity: int | None = parameter(or_none(whole(1)), default=1000)
     halflife: float = parameter(at_least(1.0), default=100.0)
@@ -237,7 +248,7 @@ def _(backups, state, rng):
     return slot
 
 
-class Trajectory(Backups):
+class Trajectory(ReplayBackups):
     """Segments of stored experience: ``length`` transitions in order from a random one.
 
     A segment ends early with its episode and at the newest transition; the next one begins anywhere
@@ -245,7 +256,7 @@ class Trajectory(Backups):
     segment.
     """
 
-    stores_transitions: ClassVar[bool] = True
+    short_name: ClassVar[str] = "trajectory"
 
     length: int = parameter(whole(1), default=10, meaning="transitions of a walk")
     capacity: int | None = parameter(or_none(whole(1)), default=1000)

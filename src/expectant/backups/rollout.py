@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import Any
 
-from expectant.core.config import parameter
+from expectant.core.config import KINDS, parameter
 from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.rules import Rule, one_of, whole
 
 
 def backups_by_name(name: str) -> Backups:
     """Return the backup distribution that a name stands for, with room for 1,000 transitions."""
-    from expectant.backups import NAMED_BACKUPS  # which imports this module
-
-    return NAMED_BACKUPS[one_of(*NAMED_BACKUPS).convert(name)](1000)
+    kinds: list[Any] = [kind for kind in KINDS.values() if issubclass(kind, Backups)]
+    named = {kind.short_name: kind for kind in kinds if "short_name" in vars(kind)}
+    return named[one_of(*named).convert(name)].of_capacity(1000)
 
 
 def _start(value: object) -> str | Backups:

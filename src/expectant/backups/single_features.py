@@ -140,6 +140,7 @@ def _(backups):
 class SingleFeatures(Backups):
     """Single features, all equally likely."""
 
+    short_name: ClassVar[str] = "features"
     draws_features: ClassVar[bool] = True
     knows_state_index: ClassVar[bool] = False
 
@@ -164,6 +165,8 @@ class FeatureSweeping(_FeatureSweeping):
     |F^{ij} δ|, if that exceeds ``threshold``. If none waits, a random feature is drawn.
     """
 
+    short_name: ClassVar[str] = "pwma"
+
     def build_with(self, context: BuildContext, model: object) -> FeatureSweepingPart:
         return FeatureSweepingPart(model, empty_heap(context.shape.size), self.threshold)
 
@@ -175,6 +178,8 @@ class RowSweeping(_FeatureSweeping):
     up all features j with F^{ij} ≠ 0, which then wait in turn: it makes as many backups as that
     feature has predecessors, counted per action.
     """
+
+    short_name: ClassVar[str] = "mg"
 
     def build_with(self, context: BuildContext, model: object) -> RowSweepingPart:
         heap = empty_heap(context.shape.size)

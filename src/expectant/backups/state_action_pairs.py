@@ -67,6 +67,8 @@ class AllPairs(Backups):
     with state values each state is drawn once per action.
     """
 
+    short_name: ClassVar[str] = "all_pairs"
+
     draws_actions: ClassVar[bool] = True
 
     def build(self, context: BuildContext) -> AllPairsPart:
@@ -232,6 +234,7 @@ class SeenPairs(Backups):
     first seen longest ago.
     """
 
+    short_name: ClassVar[str] = "pairs"
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True

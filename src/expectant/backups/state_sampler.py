@@ -98,6 +98,7 @@ class StateSampler(Backups):
     in the environment and have no state index.
     """
 
+    short_name: ClassVar[str] = "sampler"
     knows_state_index: ClassVar[bool] = False
 
     clusters: int = parameter(whole(1), default=32)

@@ -36,6 +36,8 @@ def _(backups, state, rng):
 class CurrentState(Backups):
     """The state that the agent has just reached; after termination, the last one before it."""
 
+    short_name: ClassVar[str] = "current"
+
     def build(self, context: BuildContext) -> CurrentPart:
         return CurrentPart(empty_state(context.shape))
 
@@ -86,6 +88,8 @@ class AllStates(Backups):
 
     Draws are independent, or in ``sweeps`` over all states in a new random order each.
     """
+
+    short_name: ClassVar[str] = "all"
 
     sweeps: bool = parameter(flag(), default=False)
 
@@ -179,6 +183,7 @@ class SeenStates(Backups):
     Beyond ``capacity`` a new one replaces the one that was first seen longest ago.
     """
 
+    short_name: ClassVar[str] = "seen"
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
 

@@ -303,11 +303,17 @@ class Backups(AgentComponent, abstract=True):
     Class attributes state its abilities; agents refuse a distribution that lacks one they need.
     """
 
+    short_name: ClassVar[str] = ""  # in the parameter ``backups`` of agents
     stores_transitions: ClassVar[bool] = False  # draws have stored_transition and load_successor
     draws_actions: ClassVar[bool] = False  # a draw is a pair: only its action is backed up
     knows_state_index: ClassVar[bool] = True  # drawn states carry state indices, for exact models
     draws_features: ClassVar[bool] = False  # draws single features, which needs a linear model
     traces_back: ClassVar[bool] = False  # calls the model's verb predecessor
+
+    @classmethod
+    def of_capacity(cls, capacity: int | None) -> Backups:
+        """Make the distribution that agents know by name; ``capacity`` is that of a replay."""
+        return cls()
 
     def build_with(self, context: BuildContext, model: object) -> object:
         """Build the part, given the part of the model that is planned with."""
