@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.exact import least_squares_model, lstd, model_values
+from expectant.exact import least_squares_model, lstd, model_values, planning_radius
 
 
 def test_by_hand():
@@ -53,3 +54,28 @@ def test_values_that_are_linear_in_the_features_are_found_exactly():
     expected = ex.exact.dynamic_programming.expected_next(dynamics, matrix)[:, 0]
     weights = lstd(matrix, dynamics.rewards[:, 0], expected)
     np.testing.assert_allclose(matrix @ weights, -2.0 * np.arange(98), atol=1e-6)
+
+
+@pytest.mark.parametrize(("discount", "radius", "largest"), [(0.9, 1.08, 0.0), (0.25, 0.95, 4.0)])
+def test_the_radius_by_hand(discount, radius, largest):
+    """One feature, s̄ = 2 s: the error is multiplied by 1 − α (1 − 2 γ) at every backup."""
+    planning = planning_radius([[1.0]], [[2.0]], value_step=0.1, discount=discount)
+    assert planning.radius == pytest.approx(radius)
+    assert planning.largest_step == pytest.approx(largest)
+    assert planning.converges == (radius < 1.0)
+
+
+def test_the_distribution_of_planned_states_decides():
+    states, expected = np.eye(2), np.diag([2.0, 0.0])
+    for shares, converges in (([1.0, 1.0], False), ([0.0, 1.0], True)):
+        found = planning_radius(states, expected, value_step=0.1, state_weights=shares)
+        assert found.converges == converges
+
+
+def test_errors_that_turn_as_they_shrink_allow_smaller_steps():
+    """F turns by a right angle: λ = (1 ± i) / 2, and |1 − α λ| is 1 at α = 2 Re λ / |λ|² = 2."""
+    turned = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    planning = planning_radius(np.eye(2), turned, value_step=2.0)
+    assert planning.largest_step == pytest.approx(2.0)
+    assert planning.radius == pytest.approx(1.0)
+    assert planning_radius(np.eye(2), turned, value_step=1.0).radius == pytest.approx(0.5**0.5)

@@ -8,7 +8,7 @@ import numpy as np
 
 from expectant.agents.action_selection import sample_action
 from expectant.agents.centering import CenteringPart, build_centering
-from expectant.agents.planning_agent import UPDATE, PlanningAgent
+from expectant.agents.planning_agent import MODEL_STEP, UPDATE, PlanningAgent
 from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_updates import PlanningUpdate
 from expectant.agents.state_values import learn_state_values, plan_state_values
@@ -132,14 +132,18 @@ class CachedPolicy(PlanningAgent):
     """
 
     algorithm: ClassVar[str] = "Algorithm 3"
+    gradient_step: ClassVar[float | StepSize] = 0.3
+    optimism: ClassVar[float] = 0.0
     value_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the state values"
     )
     policy_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the policy's weights"
     )
-    model_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of a named model"
+    model_step: str | float | StepSize = parameter(
+        MODEL_STEP,
+        default="auto",
+        meaning='step size of a named model; "auto": least squares up to 512 features',
     )
     epsilon: float = parameter(
         between(0, 1),

@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.agents.action_selection import act_epsilon_greedily
 from expectant.agents.centering import CenteringPart, build_centering, center_reward
-from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
+from expectant.agents.planning_agent import MODEL_STEP, PlanningAgent
 from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.agents.state_values import learn_state_values, plan_state_values
 from expectant.core.config import parameter
@@ -107,8 +107,10 @@ class CachedValues(PlanningAgent):
     action_step: float | StepSize = parameter(
         step_size(), default=1.0, meaning="step size of the action values"
     )
-    model_step: float | StepSize = parameter(
-        step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a named model"
+    model_step: str | float | StepSize = parameter(
+        MODEL_STEP,
+        default="auto",
+        meaning='step size of a named model; "auto": least squares up to 512 features',
     )
 
     def build(self, context: BuildContext) -> CachedValuesPart:

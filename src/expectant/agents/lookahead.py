@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from expectant.agents.action_selection import act_epsilon_greedily
 from expectant.agents.centering import CenteringPart, build_centering
-from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
+from expectant.agents.planning_agent import MODEL_STEP, PlanningAgent
 from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_updates import Levi
 from expectant.agents.state_values import learn_state_values, plan_state_values
@@ -69,8 +69,10 @@ class Lookahead(PlanningAgent):
     value_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the state values"
     )
-    model_step: float | StepSize = parameter(
-        step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a named model"
+    model_step: str | float | StepSize = parameter(
+        MODEL_STEP,
+        default="auto",
+        meaning='step size of a named model; "auto": least squares up to 512 features',
     )
     values: str | Values = parameter(
         Rule("'linear' or ex.agents.NetworkValues", _value_function),
@@ -92,6 +94,9 @@ class Lookahead(PlanningAgent):
         for name, needed in needs_linear_values.items():
             if needed and self.values != "linear":
                 yield name, f"needs linear values, got values={self.values!r}"
+
+    def can_fit_least_squares(self) -> bool:
+        return self.values == "linear" and super().can_fit_least_squares()
 
     def can_follow_gradient(self) -> bool:
         return self.values == "linear" and super().can_follow_gradient()

@@ -19,16 +19,17 @@ from expectant.agents.planning_updates import UPDATES, Levi, PlanningUpdate
 from expectant.backups import NAMED_BACKUPS, Rollout
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext, Model, Option
-from expectant.core.rules import named_or, whole
+from expectant.core.rules import Rule, either, named_or, one_of, whole
 from expectant.core.vectors import empty_state
-from expectant.models import NAMED_MODELS, CachedLookahead, ExplorationBonus
+from expectant.models import NAMED_MODELS, CachedLookahead, DefaultExpectation, ExplorationBonus
 from expectant.models.wrappers import with_predecessors
 from expectant.options.option_set import OPTION_SET, OptionSet
-from expectant.step_sizes import Autostep, StepSize
+from expectant.step_sizes import Autostep, StepSize, step_size
 
 __all__ = ["PlanningAgent"]
 
-DEFAULT_MODEL_STEP = Autostep(0.3, 0.1)
+GRADIENT_STEP = Autostep(0.3, 0.1)
+MODEL_STEP = Rule(f"'auto', {step_size().text}", either(one_of("auto"), step_size()).convert)
 NO_OPTIONS = OptionSet(())
 UPDATE = named_or("auto", *UPDATES, kind=PlanningUpdate, words="a planning update")
 
@@ -36,6 +37,11 @@ UPDATE = named_or("auto", *UPDATES, kind=PlanningUpdate, words="a planning updat
 @lru_cache  # called in every run of every agent
 def _named_model(name: str, step: float | StepSize) -> Model:
     return NAMED_MODELS[name](step)
+
+
+@lru_cache
+def _default_model(step: float | StepSize, optimism: float) -> Model:
+    return DefaultExpectation(step, optimism=optimism)
 
 
 class PlanningAgent(Agent, abstract=True):
@@ -69,6 +75,8 @@ class PlanningAgent(Agent, abstract=True):
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
     )
 
+    gradient_step: ClassVar[float | StepSize] = GRADIENT_STEP  # of models by name, if "auto"
+    optimism: ClassVar[float] = 1.0  # of the default model
     backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = NAMED_BACKUPS
 
     @classmethod
@@ -121,9 +129,18 @@ class PlanningAgent(Agent, abstract=True):
 
     def resolve_model(self) -> Model:
         """The model that ``model`` and ``model_step`` stand for."""
-        if isinstance(self.model, str):
-            return _named_model(self.model, getattr(self, "model_step", DEFAULT_MODEL_STEP))
-        return self.model
+        if not isinstance(self.model, str):
+            return self.model
+        step = getattr(self, "model_step", self.gradient_step)
+        if step != "auto":
+            return _named_model(self.model, step)
+        if self.model == "expectation" and self.can_fit_least_squares():
+            return _default_model(self.gradient_step, self.optimism)
+        return _named_model(self.model, self.gradient_step)
+
+    def can_fit_least_squares(self) -> bool:
+        """True if "auto" means least squares where these are affordable."""
+        return not (self.option_set.options or self.resolve_backups().draws_features)
 
     def resolve_update(self) -> PlanningUpdate:
         """The planning update that ``planning_update`` stands for."""
@@ -162,7 +179,7 @@ class PlanningAgent(Agent, abstract=True):
 
     def build_planner(self, context: BuildContext) -> Planner:
         """Build the part that all planning agents share."""
-        model, backups = self.resolve_model(), self.resolve_backups()
+        model, backups = self.resolve_model().for_shape(context.shape), self.resolve_backups()
         context = dataclasses.replace(
             context, untried_value=self.initial_value, discount=self.discount
         )

@@ -292,6 +292,10 @@ class Model(AgentComponent, abstract=True):
         """True if it is learned from transitions, False for exact models."""
         return True
 
+    def for_shape(self, shape: Shape) -> Model:
+        """Return the model to build for features of this shape: itself, unless it chooses."""
+        return self
+
     def bind(self, part: object, weights: np.ndarray, discount: float) -> object:
         """Return the part with a reference to the value weights (D,), if it caches their values."""
         return part
@@ -382,7 +386,7 @@ class Agent(AgentComponent, abstract=True):
 
     algorithm: ClassVar[str] = ""
     epsilon: float = parameter(between(0, 1), default=0.1, kw_only=True)
-    discount: float = parameter(between(0, 1), default=0.99, kw_only=True)
+    discount: float = parameter(between(0, 1), default=0.97, kw_only=True)
     initial_value: float = parameter(number(), default=0.0, kw_only=True)
     centering: float = parameter(at_least(0), default=0.0, kw_only=True)
 

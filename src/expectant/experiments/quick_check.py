@@ -208,7 +208,7 @@ def suggest_agent(agent: Agent, trial: Any) -> Agent:
     """
     changes: dict[str, Any] = {"discount": trial.suggest_categorical("discount", DISCOUNTS)}
     for name in STEPS:
-        if hasattr(agent, name):
+        if getattr(agent, name, "auto") != "auto":
             step, (factor, *ends) = getattr(agent, name), FACTORS[name == "model_step"]
             by = float(f"{trial.suggest_float(factor, *ends, log=True):.2g}")
             largest = math.inf if name == "policy_step" else 1.0

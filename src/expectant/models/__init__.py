@@ -10,7 +10,7 @@ from expectant.models.expectation import (
     ExactExpectation,
     LinearExpectation,
 )
-from expectant.models.kalman import KalmanExpectation
+from expectant.models.kalman import DefaultExpectation, KalmanExpectation
 from expectant.models.n_step import NStepExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sparse import SparseExpectation
@@ -18,9 +18,10 @@ from expectant.models.wrappers import CachedLookahead, ExplorationBonus
 from expectant.step_sizes import StepSize, as_step_size
 
 __all__ = [
-    "NAMED_MODELS", "CachedLookahead", "Distribution", "EpisodicExpectation", "ExactEpisodic",
-    "ExactExpectation", "ExplorationBonus", "KalmanExpectation", "LinearExpectation", "Model",
-    "NStepExpectation", "NetworkExpectation", "Sample", "SparseExpectation", "TrueModel",
+    "NAMED_MODELS", "CachedLookahead", "DefaultExpectation", "Distribution", "EpisodicExpectation",
+    "ExactEpisodic", "ExactExpectation", "ExplorationBonus", "KalmanExpectation",
+    "LinearExpectation", "Model", "NStepExpectation", "NetworkExpectation", "Sample",
+    "SparseExpectation", "TrueModel",
 ]  # fmt: skip
 
 # Each entry takes the agent's model step.

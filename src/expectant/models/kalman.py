@@ -28,7 +28,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import BuildContext, Model
+from expectant.core.interfaces import BuildContext, Model, Shape
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, flag, number, or_none, positive
@@ -55,15 +55,18 @@ from expectant.core.verbs import (
     value,
 )
 from expectant.models.expectation import (
+    LinearExpectation,
     LinearPart,
     initial_rewards,
     max_dot,
     predict,
     write_errors,
 )
+from expectant.step_sizes import Autostep, StepSize, step_size
 from expectant.step_sizes.step_size import squared_length
 
 MAX_FEATURES = 4096
+AFFORDABLE = 512  # features up to which the default model is fitted by least squares
 COUNT, CONTINUATION, SQUARED_REWARD, SPREAD, SPREAD_COUNT = range(5)  # positions in the statistics
 SLOWEST, SLOWEST_STATE = 1e-3, 1e-2  # least rates of running means
 LEAST_ENDING = 0.05  # limits the horizon of optimism
@@ -260,3 +263,30 @@ class KalmanExpectation(Model):
             self.continuation_prior,
             max(1.001 - context.discount, LEAST_ENDING),
         )
+
+
+class DefaultExpectation(Model):
+    """The linear expectation model of agents with default settings.
+
+    Up to 512 features it is fitted by least squares, with the settings chosen in the study
+    planning-pays; above, where a fit costs too much, by gradient steps of size ``step``.
+    """
+
+    memory_advice: ClassVar[str] = KalmanExpectation.memory_advice
+    predicts_means: ClassVar[bool] = True
+    rolls_out: ClassVar[str] = "means"
+
+    step: float | StepSize = parameter(
+        step_size(), default=Autostep(0.3, 0.1), meaning="step size above 512 features"
+    )
+    optimism: float = parameter(
+        at_least(0.0), default=1.0, kw_only=True, meaning="κ, the scale of the value of the unknown"
+    )
+
+    def for_shape(self, shape: Shape) -> Model:
+        if shape.size > AFFORDABLE:
+            return LinearExpectation(self.step)
+        return KalmanExpectation(prior=30.0, optimism=self.optimism, continuation_prior=True)
+
+    def build(self, context: BuildContext) -> object:
+        return self.for_shape(context.shape).build(context)
