@@ -1,9 +1,10 @@
-"""Choose the default settings of agents: a grid on twelve problems.
+"""Choose the default settings of agents: a grid on 23 problems.
 
-Nine of the problems are stochastic, one is continuous, and none is among the environments that
-these agents are judged on (``benchmarks/untuned.py``). Every setting has ten runs; its mean return
-is scaled from random play (0) to the best of all settings of all agents (1), no less than −1, which
-is also the score of a diverged run. Every agent gets the setting with the highest average over the
+Twelve are episodic; eleven are those of the study planning-pays on which settings are chosen,
+without the river in which all agents fail. None is among the environments and problems that these
+agents are judged on. Every setting has ten runs; its mean return (or reward per step) is scaled
+from random play (0) to the best of all settings of all agents (1), no less than −1, which is also
+the score of a diverged run. Every agent gets the setting with the highest average over the
 problems. The chosen ones are run again with another seed, because the best of many was also lucky.
 
     python benchmarks/choose_defaults.py [FOLDER]    # resumes; writes docs/defaults.json
@@ -14,6 +15,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +26,7 @@ from puddle_world import PuddleWorld
 import expectant as ex
 
 STORED = Path(__file__).parents[1] / "docs" / "defaults.json"
-RUNS, SEED, FRESH_SEED = 10, 1, 2
+RUNS, SEED, FRESH_SEED, STEPS = 10, 1, 2, 8_000
 SHOWN = 3  # settings of every agent that are stored, the best first
 MAZE = """
 ##########
@@ -38,13 +40,30 @@ MAZE = """
 
 
 class Problem(NamedTuple):
-    """A problem to choose on; ``chance``: it is stochastic."""
+    """A problem to choose on: so many episodes, or STEPS steps; ``chance``: it is stochastic."""
 
     domain: ex.Domain
     features: ex.Features
-    episodes: int
+    episodes: int | None
     step_limit: int
     chance: bool
+
+    @property
+    def length(self) -> dict[str, int]:
+        """Return the arguments of ex.run that say how long a run is."""
+        return {"steps": STEPS} if self.episodes is None else {"episodes": self.episodes}
+
+
+def read_panels() -> Iterator[tuple[str, Problem]]:
+    """Yield the problems of planning-pays on which settings are chosen."""
+    path = Path(ex.__file__).parent / "studies" / "planning-pays" / "choosing.toml"
+    for panel in tomllib.loads(path.read_text("utf-8"))["panels"]:
+        if panel["name"] != "river swim, 6 states":
+            domain, features = (
+                ex.extend.Config.from_dict(panel.get(key, {"kind": "one_hot"}))
+                for key in ("domain", "features")
+            )
+            yield panel["name"], Problem(domain, features, None, 500, True)  # type: ignore[arg-type]
 
 
 SWIM = {"forward": 0.6, "back": 0.1, "hold": 0.6, "low_reward": 0.1, "high_reward": 1.0}
@@ -70,10 +89,10 @@ PROBLEMS = {
         ex.domains.Branching(states=50, branches=3), ex.OneHot(), 500, 2_000, True
     ),
     "puddle world, tiles": Problem(PuddleWorld(depth=100.0), ex.Tiles(4, 5), 40, 300, True),
+    **dict(read_panels()),
 }
 ADAPTIVE = ex.step_sizes.Autostep(0.3, 0.1)
 FINE = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)  # where there is one step
-FITS = (ex.backups.Replay(model_fits=0), ex.backups.Replay())
 GRID: dict[str, tuple[type[Any], dict[str, Sequence[Any]]]] = {
     "q_learning": (ex.QLearning, {"action_step": FINE}),
     "sarsa": (
@@ -82,17 +101,15 @@ GRID: dict[str, tuple[type[Any], dict[str, Sequence[Any]]]] = {
     ),
     "lookahead": (
         ex.Lookahead,
-        {"value_step": (0.1, 0.3), "model_step": (0.1, 0.3, 1.0, ADAPTIVE), "backups": FITS},
+        {"value_step": (0.1, 0.3, 1.0), "model_step": (0.3, ADAPTIVE, "auto")},
     ),
     "cached_values": (
         ex.CachedValues,
-        {"value_step": (0.3,), "action_step": (0.1, 0.3, 1.0), "model_step": (0.1, 0.3, ADAPTIVE),
-         "backups": FITS},
+        {"action_step": (0.3, 0.5, 1.0), "model_step": (ADAPTIVE, "auto")},
     ),
     "cached_policy": (
         ex.CachedPolicy,
-        {"value_step": (0.3,), "policy_step": (0.3, 1.0, 3.0), "model_step": (0.3, ADAPTIVE),
-         "backups": FITS},
+        {"policy_step": (0.1, 0.3, 1.0), "model_step": (0.3, "auto")},
     ),
 }  # fmt: skip
 
@@ -112,8 +129,7 @@ def mean_returns(name: str, folder: Path) -> np.ndarray:
     sweep = ex.Sweep(
         name=name, domain=problem.domain, features=problem.features,
         agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents},
-        episodes=problem.episodes, bin=problem.episodes, runs=RUNS, seed=SEED,
-        step_limit=problem.step_limit,
+        runs=RUNS, seed=SEED, step_limit=problem.step_limit, **problem.length,
     )  # fmt: skip
     rows = sweep.run(folder).table().to_pylist()
     means = {row["agent"]: row["mean"] if row["diverged"] == 0 else np.nan for row in rows}
@@ -160,8 +176,8 @@ def confirm(stored: dict[str, Any]) -> dict[str, float]:
 def _fresh_score(agent: ex.Agent, row: dict[str, Any]) -> float:
     problem = PROBLEMS[row["name"]]
     result = ex.run(
-        problem.domain, problem.features, agent, episodes=problem.episodes, runs=RUNS,
-        seed=FRESH_SEED, step_limit=problem.step_limit, progress=False,
+        problem.domain, problem.features, agent, runs=RUNS, seed=FRESH_SEED,
+        step_limit=problem.step_limit, progress=False, **problem.length,
     )  # fmt: skip
     score = (float(result.means.mean()) - row["random"]) / (row["best"] - row["random"])
     return -1.0 if np.isnan(score) else min(max(score, -1.0), 1.0)
@@ -169,7 +185,7 @@ def _fresh_score(agent: ex.Agent, row: dict[str, Any]) -> float:
 
 def _data(varied: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: v.to_dict() if isinstance(v, ex.step_sizes.Autostep | ex.backups.Replay) else v
+        key: v.to_dict() if isinstance(v, ex.step_sizes.Autostep) else v
         for key, v in varied.items()
     }
 

@@ -114,7 +114,7 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
 def test_a_cached_lookahead_is_the_plain_model_where_it_cannot_be_kept(agent):
     part, plain = (
         build_for_run(agent).agent,
-        build_for_run(agent.replace(model="expectation")).agent,
+        build_for_run(agent.replace(model="expectation", model_step=0.3)).agent,
     )
     assert type(part.planner.model) is type(plain.planner.model)
 

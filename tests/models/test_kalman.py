@@ -205,3 +205,22 @@ def test_it_beats_gradient_steps_on_the_changing_corridor():
     changing = ex.Corridor(slip=0.1, switch_every=500)
     returns = ex.run(changing, ex.RandomBinary(14, 5), agent, episodes=2000, runs=8).returns
     assert returns.mean() > 13.0
+
+
+@pytest.mark.parametrize(
+    ("features", "changes", "kind"),
+    [
+        (ex.OneHot(), {}, "KalmanPart"),
+        (ex.RandomBinary(512, 5), {}, "KalmanPart"),
+        (ex.RandomBinary(513, 5), {}, "LinearPart"),
+        (ex.OneHot(), {"model_step": 0.1}, "LinearPart"),
+        (ex.OneHot(), {"backups": "features"}, "LinearPart"),
+        (ex.OneHot(), {"model": "sparse"}, "SparsePart"),
+    ],
+)
+def test_the_default_model_fits_least_squares_where_it_can(features, changes, kind):
+    built = Built(CORRIDOR, features)
+    for agent in (ex.Lookahead, ex.CachedValues, ex.CachedPolicy):
+        planner = agent(**changes).build(built.setting).planner
+        assert type(planner.model).__name__ == kind
+        assert (planner.replayed_fits > 0) == (kind != "KalmanPart" and "backups" not in changes)

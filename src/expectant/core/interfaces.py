@@ -386,7 +386,7 @@ class Agent(AgentComponent, abstract=True):
 
     algorithm: ClassVar[str] = ""
     epsilon: float = parameter(between(0, 1), default=0.1, kw_only=True)
-    discount: float = parameter(between(0, 1), default=0.97, kw_only=True)
+    discount: float = parameter(between(0, 1), default=0.98, kw_only=True)
     initial_value: float = parameter(number(), default=0.0, kw_only=True)
     centering: float = parameter(at_least(0), default=0.0, kw_only=True)
 

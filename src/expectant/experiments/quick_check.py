@@ -62,7 +62,7 @@ BATCHES, MIN_TRIALS = 3, 4  # batches in a trial; trials of every agent before t
 MANY_FEATURES = 500  # from here on the expectation model is sparse
 MAX_STATES, MAX_CATEGORIES, MAX_TILED = 5_000, 100_000, 8  # limits of proposed features
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
-DISCOUNTS = (0.9, 0.97, 0.99, 1.0)
+DISCOUNTS = (0.9, 0.95, 0.98, 1.0)
 FACTORS = ("step_factor", 0.1, 3.0), ("model_factor", 0.1, 1.0)  # of the default step sizes
 HEADS = ("agent", "mean return (95 % interval)", "runs", "trials", "settings")
 
@@ -143,7 +143,7 @@ class Candidate:
         from optuna.pruners import MedianPruner
 
         self.study = create_study(self.seed, pruner=MedianPruner(n_startup_trials=3))
-        self.study.enqueue_trial({"step_factor": 1.0, "model_factor": 1.0, "discount": 0.99})
+        self.study.enqueue_trial({"step_factor": 1.0, "model_factor": 1.0, "discount": 0.98})
 
     def restart(self) -> Candidate:
         """Return the candidate without its trials."""
