@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     chance: bool
 
     @property
-    def length(self) -> dict[str, int]:
+    def length(self) -> dict[str, Any]:
         """Return the arguments of ex.run that say how long a run is."""
         return {"steps": STEPS} if self.episodes is None else {"episodes": self.episodes}
 
