@@ -138,7 +138,7 @@ class CachedPolicy(PlanningAgent):
         step_size(), default=0.3, meaning="step size of the state values"
     )
     policy_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the policy's weights"
+        step_size(), default=0.1, meaning="step size of the policy's weights"
     )
     model_step: str | float | StepSize = parameter(
         MODEL_STEP,

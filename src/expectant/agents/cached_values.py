@@ -105,7 +105,7 @@ class CachedValues(PlanningAgent):
         step_size(), default=0.3, meaning="step size of the state values"
     )
     action_step: float | StepSize = parameter(
-        step_size(), default=1.0, meaning="step size of the action values"
+        step_size(), default=0.5, meaning="step size of the action values"
     )
     model_step: str | float | StepSize = parameter(
         MODEL_STEP,

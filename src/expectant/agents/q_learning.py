@@ -53,7 +53,7 @@ class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
     action_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the action values"
+        step_size(), default=0.2, meaning="step size of the action values"
     )
     interpretation: Interpretation = parameter(
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True

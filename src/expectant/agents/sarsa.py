@@ -120,9 +120,9 @@ class Sarsa(Agent):
     """
 
     action_step: float | StepSize = parameter(
-        step_size(), default=0.2, meaning="step size of the action values"
+        step_size(), default=0.3, meaning="step size of the action values"
     )
-    trace: float = parameter(between(0, 1), default=0.8, meaning="λ, the decay of the traces")
+    trace: float = parameter(between(0, 1), default=0.5, meaning="λ, the decay of the traces")
     traces: str = parameter(
         one_of("dutch", "accumulating"),
         default="dutch",
@@ -178,7 +178,7 @@ class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
     action_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the action values"
+        step_size(), default=0.2, meaning="step size of the action values"
     )
 
     def build(self, context: BuildContext) -> ExpectedSarsaPart:
