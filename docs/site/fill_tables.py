@@ -29,7 +29,6 @@ import json
 import re
 import shlex
 import string
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -55,6 +54,7 @@ CSV_FILES = {
     "interpretations": "measured/interpretations:rows",
     "which-agent": "which-agent",
     "coverage": "measured/coverage:rows",
+    "joint": "measured/joint:claims",
 }
 
 Row = dict[str, Any]
@@ -238,35 +238,14 @@ def verdict_grid() -> Table:
     ]
 
 
-def verdict_counts() -> Table:
-    """Count the verdicts on the paper's own claims under each interpretation."""
-    counts = {name: Counter[str]() for name in INTERPRETATIONS}
-    for row in _paper_claims():
-        counts[row["interpretation"]][row["verdict"]] += 1
-    heads = [f"{icon} {kind}" for kind, icon in ICONS.items()]
-    return ["interpretation", "claims judged", *heads], [
-        [f"`{name}`", str(many.total()), *(str(many[kind]) for kind in ICONS)]
-        for name, many in counts.items()
-    ]
-
-
 def open_details() -> Table:
-    """Show which choice every interpretation makes for each detail that the paper leaves open."""
+    """Show the choices of every interpretation, where they differ."""
     rows = []
     for detail in paper().details:
         chosen = {i: choice.name for choice in detail.choices for i in choice.interpretations}
-        rows.append([detail.question, *(chosen[name] for name in INTERPRETATIONS)])
+        if len(set(chosen.values())) > 1:
+            rows.append([detail.question, *(chosen[name] for name in INTERPRETATIONS)])
     return ["question", *(f"`{name}`" for name in INTERPRETATIONS)], rows
-
-
-def joint_claims() -> Table:
-    """Show under how many settings of the joint search each claim holds."""
-    rows = [
-        [key, *(str(row[kind]) for kind in ("settings", *ICONS)),
-         format_number(row["holds"] / row["settings"], ".0%"), CELLS.format("{never_with}", **row)]
-        for key, row in read("measured/joint:claims").items()
-    ]  # fmt: skip
-    return ["claim", "settings", *ICONS, "share that holds", "never together with"], rows
 
 
 def step_ablation() -> Table:
@@ -283,10 +262,8 @@ def step_ablation() -> Table:
 
 
 TABLES: dict[str, Callable[[], Table]] = {
-    "joint-claims": joint_claims,
     "step-ablation": step_ablation,
     "verdict-grid": verdict_grid,
-    "verdict-counts": verdict_counts,
     "open-details": open_details,
 }
 
@@ -401,7 +378,10 @@ def pages() -> list[Path]:
 def csv_files() -> Iterator[tuple[Path, str]]:
     """Yield the raw tables of results, with their paths."""
     for name, stored in CSV_FILES.items():
-        rows = [dict(flatten(row)) for row in read(stored)]
+        content = read(stored)
+        if isinstance(content, dict):
+            content = [{"claim": key, **row} for key, row in content.items()]
+        rows = [dict(flatten(row)) for row in content]
         heads = list(dict.fromkeys(head for row in rows for head in row))
         text = io.StringIO()
         writer = csv.DictWriter(text, heads, lineterminator="\n")
