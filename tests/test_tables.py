@@ -35,8 +35,8 @@ def test_csv_files_have_the_stored_results():
 
 
 def test_a_wrong_number_would_be_noticed():
-    right = "holds in 10<!-- =claims every --> cases, 54.8 %<!-- =measured/joint:published/replication_probability|.1% -->"
-    assert tables.fill_page(right.replace("10", "12").replace("54.8", "3")) == right
+    right = "holds in 11<!-- =claims every --> cases, 54.8 %<!-- =measured/joint:published/replication_probability|.1% -->"
+    assert tables.fill_page(right.replace("11", "12").replace("54.8", "3")) == right
 
 
 # ----------------------------------------------------------------------- what pages say of the results
