@@ -31,7 +31,7 @@ OTHER: dict[str, Any] = {
     "improve_every": 7,
     "ridge": 3.0,
     "capacity": 10,
-    "trace": 0.5,
+    "trace": 0.9,
     "traces": "accumulating",
     "planning_steps": 2,
     "bonus": 0.5,
