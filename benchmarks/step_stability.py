@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.exact.stability import update_radius
 
 OUT = Path(__file__).parents[1] / "docs/measured/step-stability.json"
 RUNS, EPISODES, STEP = 100, 480, 0.3  # the step that all agents tolerate, in total
@@ -62,8 +61,8 @@ def find_largest_steps(domain: ex.Corridor, settings: dict[str, Any]) -> np.ndar
             rows = part.agent.planner.model.rows[:, :, :size]
             expected = np.einsum("nj,ajd->and", states, rows)
         pairs, following = stack_pairs(states, expected, part.agent.weights[:, :size])
-        shares = np.full(len(pairs), 1.0 / len(pairs))
-        steps.append(5 * update_radius(pairs, following, shares, STEP / 5, 1.0).largest_step)
+        radius = ex.exact.planning_radius(pairs, following, value_step=STEP / 5)
+        steps.append(5 * radius.largest_step)
     return np.array(steps)
 
 
