@@ -144,10 +144,6 @@ BAD: list[tuple[list[str], str]] = [
     (["reproduce", "cart-pole", "--vary"], "cart-pole: nothing to vary"),
     (["run", "missing.toml"], "missing.toml: there is no such file"),
     (["run", "parameter-study", "--shard", "3/2"], "--shard: must be i/n with i from 1 to n"),
-    (
-        ["run", "parameter-study", "--search", "4", "--shard", "1/2"],
-        "--shard: a search has no parts",
-    ),
     (["show", "lookahed"], "unknown name 'lookahed', did you mean 'lookahead'"),
     (["report", "nowhere"], "there is no folder nowhere"),
     (["best", "nowhere"], "there is no folder nowhere"),

@@ -261,8 +261,8 @@ def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_trial(fresh):
 
 
 def test_a_worker_computes_a_batch_unless_it_has_other_code():
-    done = run_batch(Task(TRIAL, "name", range(2), trial_hash(TRIAL)), False, versions())
+    done = run_batch(Task(TRIAL, trial_hash(TRIAL), range(2)), False, versions())
     assert done.error is None and [run.curve.shape for run in done.runs] == [(2,), (2,)]
-    refused = run_batch(Task(TRIAL, "other", range(2), "0" * 20), False, {"expectant": "9.9"})
+    refused = run_batch(Task(TRIAL, "0" * 20, range(2)), False, {"expectant": "9.9"})
     assert not refused.runs and "9.9" in str(refused.error)
     assert "has other code for this trial" in str(refused.error)

@@ -18,10 +18,9 @@ import expectant as ex
 from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.runner import read_trials, settings_columns, version_rows
-from expectant.experiments.store import lock_folder, versions
+from expectant.experiments.runner import read_trials, settings_columns
+from expectant.experiments.store import lock_folder
 from expectant.experiments.sweep import run_sweep
-from expectant.experiments.sweep_results import read_folder
 from expectant.experiments.trials import Shard
 
 STEPS = [0.05, 0.1, 0.2]
@@ -104,26 +103,15 @@ def test_damaged_and_exchanged_batches_are_computed_again(tmp_path, whole, capsy
     assert results(tmp_path) == results(whole)
 
 
-def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkeypatch, capsys):
+def test_results_of_other_versions_are_computed_again(tmp_path, monkeypatch, capsys):
     """As after an upgrade of NumPy, or of this package."""
     sweep(tmp_path)
     before = results(tmp_path)
-    now = {**versions(), "numpy": "9.0"}
-    monkeypatch.setattr("expectant.experiments.store.versions", lambda: now)
     monkeypatch.setattr("expectant.experiments.trials.package_code", lambda: "another")
-    more = config_text(STEPS).replace("runs = 22", "runs = 32")
-    added = sweep(tmp_path, text=more, accept_versions=True)
-    assert (added.found, added.computed) == (9, 3 * 2)
-    rows = dict(version_rows(tmp_path))
-    assert rows["numpy"] == f"{np.__version__} (9 batches), 9.0 (6 batches)"
-    assert rows["python"] == versions()["python"]
-    assert read_trials(tmp_path)["runs"].to_pylist() == [32] * 3
-    assert [path.name in before for path in (tmp_path / "runs").iterdir()].count(True) == 9
-    assert read_folder(tmp_path).trial(0, 40).runs == 40  # fresh runs can be added, too
-    capsys.readouterr()
-    refused = sweep(tmp_path, text=more)
-    assert (refused.found, refused.computed) == (0, 12)
-    assert "--accept-versions" in capsys.readouterr().err
+    again = sweep(tmp_path)
+    assert (again.found, again.computed) == (0, 9)
+    assert "runs of 3 trials" in capsys.readouterr().err
+    assert {*before} <= {*results(tmp_path)}  # those before are kept
 
 
 def test_steps_and_divergence(tmp_path):
@@ -186,24 +174,6 @@ def test_problems_are_reported_also_from_the_store(tmp_path, monkeypatch):
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("planning is diverging: Lookahead in Corridor, run 0") == 1
     assert "entries of models were evicted" in page
-
-
-@pytest.mark.parametrize("record", ["return", "length"])
-def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path, record):
-    pytest.importorskip("optuna")
-    steps = [round(0.001 * 1.3**n, 4) for n in range(24)]
-    text = config_text(steps).replace("runs = 22", f'runs = 4\nrecord = ["{record}"]')
-    text += "agents.plain.epsilon = [0.05, 0.3]\ndomain.slip = [0.0, 0.2]\n"
-    first = sweep(tmp_path, text=text, search=9)
-    assert first.failed == {} and first.computed == len(first.trials) <= 18
-    before, table = results(tmp_path), first.table()
-    assert {*table["domain.slip"].to_pylist()} == {0.0, 0.2}
-    assert sweep(tmp_path, text=text, search=9).computed == 0
-    for path in sorted((tmp_path / "runs").iterdir())[::2]:
-        path.unlink()  # as if it had been killed
-    sweep(tmp_path, text=text, search=9)
-    assert results(tmp_path) == before
-    assert read_folder(tmp_path).table.num_rows == len(first.trials)
 
 
 # --------------------------------------------------------------------------------------- faults

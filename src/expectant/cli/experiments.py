@@ -26,14 +26,6 @@ def run(
     shard: Annotated[
         str | None, typer.Option(help="One part only, for job arrays: 3/100 is the third of 100.")
     ] = None,
-    search: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Let Optuna try N trials an agent, not the grid."),
-    ] = None,
-    accept_versions: Annotated[
-        bool,
-        typer.Option("--accept-versions", help="Use runs of other library versions as well."),
-    ] = False,
     json: Json = False,
 ) -> None:
     """Run one experiment, or every combination of a grid; finished runs are kept.
@@ -50,8 +42,7 @@ def run(
         from expectant.report.terminal_tables import curve_table, mean_returns, print_table
 
         experiment, work = run_file(
-            find_config(config), out, threads=threads, engine=engine, address=address, shard=shard,
-            search=search, accept_versions=accept_versions,
+            find_config(config), out, threads=threads, engine=engine, address=address, shard=shard
         )  # fmt: skip
         for trial, reason in work.failed.items():
             print(f"expectant: failed: {trial}: {reason}", file=sys.stderr)

@@ -25,7 +25,7 @@ from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import LEVEL, Difference, differences_between
 from expectant.experiments.metrics import Metric, find_metric
 from expectant.experiments.runner import compute
-from expectant.experiments.store import CONFIG, Store, lock_folder, table_metadata
+from expectant.experiments.store import CONFIG, lock_folder
 from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.experiments.toml_tables import read_text
 from expectant.report.formatting import EDGE_NOTE, format_interval, format_number, format_setting
@@ -334,9 +334,8 @@ def confirm_choices(best: Best, runs: int, threads: int | None) -> list[Choice]:
     folder, start = best.folder, best.folder.experiment.runs
     rows = [choice.best for choice in best.choices if choice.best is not None]
     trials = [folder.trial(row, start + runs) for row in rows]
-    store = Store(folder.path, bool(table_metadata(folder.table).get("accept_versions")))
     with lock_folder(folder.path, read_text(folder.path / CONFIG)):
-        curves = compute(trials, store, threads=threads, title="fresh runs").curves()
+        curves = compute(trials, folder.store, threads=threads, title="fresh runs").curves()
     fresh = {
         row: folder.metric_of_row(best.metric, row, curve[start:])
         for row, curve in zip(rows, curves, strict=True)

@@ -233,12 +233,6 @@ class Experiment(CommonKeys):
         built: dict[str, Any] = {}
         return [self._trial(point, built) for panel in self.panels for point in panel.points()]
 
-    def trial(
-        self, panel: PanelConfig, agent: str, settings: Mapping[tuple[str, ...], object]
-    ) -> Trial:
-        """Build one agent of a panel with chosen settings."""
-        return self._trial(panel.point(agent, settings), {})
-
     def _trial(self, point: Point, built: dict[str, Any]) -> Trial:
         """Build the components of a trial, unless equal ones are ``built``."""
         components: dict[str, Any] = {}

@@ -47,16 +47,11 @@ LONGEST_LINE = 120
 
 
 class Task(NamedTuple):
-    """Some consecutive runs of a trial, to be stored under ``name``.
-
-    ``code_name`` is the trial's name with the code of the process that asks; it differs from
-    ``name`` if results of other versions are accepted.
-    """
+    """Some consecutive runs of a trial, to be stored under ``name``."""
 
     trial: Trial
     name: str
     numbers: range
-    code_name: str = ""
 
     @property
     def cost(self) -> float:
@@ -303,7 +298,7 @@ def run_batch(task: Task, compiled: bool | None, sender: dict[str, str]) -> Task
     """
     kernels = _worker_kernels.setdefault(compiled, Kernels(compiled))
     try:
-        if task.name not in _same_code and trial_hash(task.trial) != task.code_name:
+        if task.name not in _same_code and trial_hash(task.trial) != task.name:
             raise RuntimeError(
                 f"the worker on {socket.gethostname()} has other code for this trial "
                 f"({versions()}) than the command that was started ({sender}): install the same "

@@ -30,7 +30,7 @@ from expectant.core.files import write_text
 from expectant.core.formatting import text_table
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import TooLargeError
-from expectant.core.rng import SEED
+from expectant.core.rng import SEED, to_32_bits
 from expectant.core.rules import at_least, or_none, whole
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
@@ -40,7 +40,6 @@ from expectant.engine.run import check_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
 from expectant.experiments.store import CONFIG, TRY, folder_note, mark_folder, versions
-from expectant.experiments.sweep import create_study
 from expectant.experiments.toml_tables import to_toml
 from expectant.features import Categorical, Identity, Joined, OneHot, Tiles
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
@@ -140,9 +139,14 @@ class Candidate:
 
     def __post_init__(self) -> None:
         """Create the Optuna study, which begins with the defaults."""
-        from optuna.pruners import MedianPruner
+        import optuna
 
-        self.study = create_study(self.seed, pruner=MedianPruner(n_startup_trials=3))
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.study: Any = optuna.create_study(
+            direction="maximize",
+            sampler=optuna.samplers.TPESampler(seed=to_32_bits(self.seed)),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
+        )
         self.study.enqueue_trial({"step_factor": 1.0, "model_factor": 1.0, "discount": 0.98})
 
     def restart(self) -> Candidate:

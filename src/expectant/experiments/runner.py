@@ -47,16 +47,14 @@ class TrialError(RuntimeError):
 class Work:
     """Some trials with their results in a store.
 
-    ``names`` are the storage names of trials, ``code_names`` map them to the names with the present
-    code. ``batches`` has the verified ones by name and numbers of runs, every curve replaced by its
-    mean; ``found`` of them were there, ``computed`` are new. ``failed`` has the reason why a trial
-    failed, by id.
+    ``names`` are the storage names of trials. ``batches`` has the verified ones by name and numbers
+    of runs, every curve replaced by its mean; ``found`` of them were there, ``computed`` are new.
+    ``failed`` has the reason why a trial failed, by id.
     """
 
     trials: Sequence[Trial]
     store: Store
     names: list[str] = field(default_factory=list)
-    code_names: dict[str, str] = field(default_factory=dict)
     batches: dict[str, dict[range, Batch]] = field(default_factory=dict)
     damaged: dict[str, list[range]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -64,24 +62,9 @@ class Work:
     computed: int = 0
 
     def __post_init__(self) -> None:
-        trials, self.trials = self.trials, []
-        self.add(trials)
-
-    @property
-    def folder(self) -> Path:
-        return self.store.folder
-
-    # ------------------------------------------------------------------------------------- running
-
-    def add(self, trials: Sequence[Trial]) -> None:
-        """Add trials, and read their results that are in the store."""
-        names = self.name_trials(trials)
-        stored = self.store.match_versions(names) if self.store.accept_versions else names
-        self.code_names.update(zip(stored, names, strict=True))
-        self.trials = [*self.trials, *trials]
-        self.names += stored
-        index = self.store.index()
-        for name in {*stored} - {*self.batches}:
+        """Read the results that are in the store."""
+        self.names, index = self.name_trials(self.trials), self.store.index()
+        for name in {*self.names}:
             self.batches[name] = {}
             for numbers in index.get(name, []):
                 batch = self.store.load(name, numbers)
@@ -90,6 +73,12 @@ class Work:
                 else:
                     self._keep(batch, name, numbers)
                     self.found += 1
+
+    @property
+    def folder(self) -> Path:
+        return self.store.folder
+
+    # ------------------------------------------------------------------------------------- running
 
     def extend(self, runs: Mapping[Arm, int]) -> None:
         """Raise the number of runs of some trials."""
@@ -135,8 +124,7 @@ class Work:
             for first in range(0, trial.runs, BATCH):
                 left = {*range(first, min(first + BATCH, trial.runs))} - finished
                 if left and shard.has(position):
-                    numbers = range(min(left), max(left) + 1)
-                    tasks.append(Task(trial, name, numbers, self.code_names[name]))
+                    tasks.append(Task(trial, name, range(min(left), max(left) + 1)))
                 position += 1
         self.damaged.clear()
         if damaged:
@@ -283,14 +271,8 @@ def compute(
 # -------------------------------------------------------------------------------- table of trials
 
 
-def write_trials(
-    work: Work, folder: Path, config: Mapping[str, Any] | None = None, search: int | None = None
-) -> None:
-    """Write the table of all trials.
-
-    Its metadata have a hash of the ``config``, how many settings a ``search`` tried, and how many
-    batches were computed with which versions.
-    """
+def write_trials(work: Work, folder: Path, config: Mapping[str, Any] | None = None) -> None:
+    """Write the table of all trials, with a hash of the config and the versions of all batches."""
     counts = Counter(
         json.dumps(batch.metadata["versions"], sort_keys=True)
         for name, trial in work.unique().items()
@@ -300,8 +282,6 @@ def write_trials(
     metadata = {
         "trials_of": None if config is None else trials_hash(config),
         "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
-        "accept_versions": work.store.accept_versions,
-        "search": search,
     }
     write_table(work.table(), folder / TRIALS, metadata)
 

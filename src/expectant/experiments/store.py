@@ -203,17 +203,12 @@ class Batch(NamedTuple):
 
 
 class Store:
-    """The result files of a folder.
+    """The result files of a folder."""
 
-    With ``accept_versions``, runs computed with other versions of libraries, or of this package,
-    are used as well.
-    """
-
-    def __init__(self, folder: Path, accept_versions: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         require_extra("a folder of results", "experiments")
         check_layout(folder)
         self.folder = folder
-        self.accept_versions = accept_versions
 
     def path(self, name: str, numbers: range) -> Path:
         return self.folder / RUNS / f"{name}-{numbers.start:05d}-{len(numbers):04d}.parquet"
@@ -227,14 +222,6 @@ class Store:
                 numbers = range(int(match[2]), int(match[2]) + int(match[3]))
                 index.setdefault(match[1], []).append(numbers)
         return index
-
-    def match_versions(self, names: Sequence[str]) -> list[str]:
-        """Replace each name by the one with most runs that differs at most in installed code."""
-        runs = {name: sum(map(len, batches)) for name, batches in self.index().items()}
-        most: dict[str, str] = {}
-        for name in sorted({*runs, *names}, key=lambda name: (runs.get(name, 0), name in names)):
-            most[name.partition("-")[0]] = name
-        return [most[name.partition("-")[0]] for name in names]
 
     def load(self, name: str, numbers: range) -> Batch | None:
         """Read a batch and verify its checksums; None if it is missing or damaged."""

@@ -1,17 +1,10 @@
-"""Sweeps: many trials into one folder, resumed by default, on threads or on a cluster.
-
-A search runs only those trials of a grid that Optuna asks for, separately for every agent in every
-domain. It asks for groups of a fixed size with a seeded sampler, so the same command asks for the
-same trials; those in the store cost nothing, which is how an interrupted search resumes.
-"""
+"""Sweeps: many trials into one folder, resumed by default, on threads or on a cluster."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,21 +12,16 @@ from typing import Any
 import numpy as np
 
 from expectant.core.config import Config
-from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.core.rng import to_32_bits
 from expectant.engine.progress import OverallProgress, say
 from expectant.experiments.best import Best, best
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.engines import Kernels, make_engine
-from expectant.experiments.grid import Axis, PanelConfig, combine_rows, dotted
-from expectant.experiments.grid import Path as SettingPath
+from expectant.experiments.grid import dotted
 from expectant.experiments.runner import Work, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
 from expectant.experiments.trials import WHOLE, Shard, Trial
-
-ASKED_AT_ONCE = 4  # whatever the engine
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,16 +90,12 @@ class Sweep:
         address: str | None = None,
         shard: tuple[int, int] | None = None,
         compiled: bool | None = None,
-        accept_versions: bool = False,
     ) -> Work:
-        """Compute the missing runs into a folder, by default results/NAME.
-
-        With ``accept_versions``, runs that were computed with other versions of libraries count.
-        """
+        """Compute the missing runs into a folder, by default results/NAME."""
         return run_sweep(
             self.experiment(), self.to_toml(), Path(folder or Path("results") / self.name),
             threads=threads, engine=engine, address=address, shard=Shard(*(shard or WHOLE)),
-            compiled=compiled, accept_versions=accept_versions,
+            compiled=compiled,
         )  # fmt: skip
 
     def best(
@@ -173,132 +157,42 @@ def run_sweep(
     shard: Shard = WHOLE,
     compiled: bool | None = None,
     kind: str = SWEEP,
-    accept_versions: bool = False,
-    search: int | None = None,
 ) -> Work:
-    """Compute the runs of a config that its folder lacks; a trial that fails stops no other.
-
-    A ``search`` tries so many settings of every agent instead of the whole grid.
-    """
-    if search is not None:
-        require_extra("--search", "optuna")
+    """Compute the runs of a config that its folder lacks; a trial that fails stops no other."""
     kernels = Kernels(compiled)
     runner = make_engine(engine, threads, address, kernels)
     with lock_folder(folder, text, shard, kind):
-        work = Work(experiment.trials() if search is None else [], Store(folder, accept_versions))
-
-        def compute() -> None:
-            tasks = work.missing(shard)
-            if tasks:  # the table exists only while it is of all batches
-                (folder / TRIALS).unlink(missing_ok=True)
-            with OverallProgress(experiment.name, sum(task.cost for task in tasks)) as overall:
-                work.run_tasks(runner, kernels, tasks, overall)
-
-        if search is None:
-            _report_other_versions(work)
-            compute()
-        else:
-            search_settings(experiment, search, work, compute)
+        work = Work(experiment.trials(), Store(folder))
+        stale = {name.partition("-")[0] for name in work.store.index()} - {""}
+        stale &= {name.partition("-")[0] for name in work.names if not work.batches[name]}
+        if stale:
+            say(
+                f"runs of {len(stale)} trials in {folder} were computed with other code or other "
+                "versions of packages; they are computed again"
+            )
+        tasks = work.missing(shard)
+        if tasks:  # the table exists only while it is of all batches
+            (folder / TRIALS).unlink(missing_ok=True)
+        with OverallProgress(experiment.name, sum(task.cost for task in tasks)) as overall:
+            work.run_tasks(runner, kernels, tasks, overall)
         if shard == WHOLE:
-            write_trials(work, folder, parse_toml(text, experiment.name), search)
+            write_trials(work, folder, parse_toml(text, experiment.name))
     return work
-
-
-def _report_other_versions(work: Work) -> None:
-    """Say that there are runs which were computed with other versions of libraries."""
-    others = set(work.store.match_versions(work.names)) - {*work.names, ""}
-    if others:
-        say(
-            f"runs of {len(others)} trials in {work.folder} were computed with other versions of "
-            "packages; they are not used without --accept-versions"
-        )
-
-
-# ---------------------------------------------------------------------------------------- searches
-
-
-def search_settings(
-    experiment: Experiment, count: int, work: Work, compute: Callable[[], None]
-) -> None:
-    """Try ``count`` settings of every agent in every domain, those that Optuna asks for.
-
-    Trials are added to ``work``; ``compute`` runs those that are missing.
-    """
-    worst = math.inf if experiment.of_errors else -math.inf
-    for panel, agent, domain, axes in _list_searches(experiment):
-        study, trials = create_study(experiment.seed, experiment.of_errors), dict[str, Trial]()
-        for start in range(0, count if axes else 1, ASKED_AT_ONCE):
-            asked = {study.ask(): "" for _ in range(min(ASKED_AT_ONCE, count - start))}
-            for optuna_trial in asked:
-                trial = experiment.trial(panel, agent, {**domain, **_suggest(optuna_trial, axes)})
-                asked[optuna_trial] = trial.id
-                if trial.id not in trials:
-                    trials[trial.id] = trial
-                    work.add([trial])
-            compute()
-            pairs = zip(work.trials, work.finished_runs(), strict=True)
-            means = {
-                trial.id: float(np.mean([r.mean for r in runs] or [worst])) for trial, runs in pairs
-            }
-            for optuna_trial, name in asked.items():
-                study.tell(optuna_trial, worst if math.isnan(means[name]) else means[name])
-
-
-def _list_searches(
-    experiment: Experiment,
-) -> Iterator[tuple[PanelConfig, str, dict[SettingPath, Any], list[Axis]]]:
-    """Yield panel and name of every agent, the settings of a domain, and the axes to search."""
-    for panel in experiment.panels:
-        for agent in panel.agents:
-            axes = panel.axes_for(agent)
-            of_domain = [axis for axis in axes if any(path[0] == "domain" for path in axis.paths)]
-            searched = [axis for axis in axes if axis not in of_domain]
-            for rows in itertools.product(*(axis.rows for axis in of_domain)):
-                yield panel, agent, combine_rows(of_domain, rows), searched
-
-
-def _suggest(optuna_trial: Any, axes: Sequence[Axis]) -> dict[SettingPath, Any]:
-    """Return the settings that Optuna suggests."""
-    numbers = [optuna_trial.suggest_categorical(a.where, range(len(a.rows))) for a in axes]
-    return combine_rows(axes, [axis.rows[n] for axis, n in zip(axes, numbers, strict=True)])
-
-
-def create_study(seed: int, minimize: bool = False, pruner: Any = None) -> Any:
-    """Create an Optuna study with a seeded sampler."""
-    require_extra("a search", "optuna")
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=to_32_bits(seed))
-    return optuna.create_study(
-        direction="minimize" if minimize else "maximize", sampler=sampler, pruner=pruner
-    )
 
 
 # ------------------------------------------------------------------------------------ config files
 
 
 def run_file(
-    path: Path,
-    out: Path | None,
-    *,
-    shard: str | None = None,
-    search: int | None = None,
-    **options: Any,
+    path: Path, out: Path | None, *, shard: str | None = None, **options: Any
 ) -> tuple[Experiment, Work]:
-    """Run the experiment, sweep or search in a file, with the options of :func:`run_sweep`."""
+    """Run the experiment or sweep in a file, with the options of :func:`run_sweep`."""
     part = WHOLE if shard is None else parse_shard(shard)
     text = read_text(path)
     experiment = parse_config(text, str(path), trust=True)
     folder = out or Path("results") / experiment.name
-    if search and shard is not None:
-        raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
-    if search and not experiment.is_sweep:
-        raise ValueError(f"--search: {path} has no grid to search")
     kind = SWEEP if experiment.is_sweep else RUN
-    return experiment, run_sweep(
-        experiment, text, folder, shard=part, kind=kind, search=search, **options
-    )
+    return experiment, run_sweep(experiment, text, folder, shard=part, kind=kind, **options)
 
 
 def parse_shard(text: str) -> Shard:

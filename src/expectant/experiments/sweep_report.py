@@ -17,7 +17,7 @@ from expectant.core.rules import is_number
 from expectant.experiments.best import Best, select_best
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.runner import LISTED, problem_rows, version_rows
-from expectant.experiments.store import folder_note, rerun_command, table_metadata
+from expectant.experiments.store import folder_note, rerun_command
 from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.report import Environment, Header, Section, Table, draw_chart, write_page
 from expectant.report.chart import Chart, Curve, Plot, columns_for, value_range
@@ -44,8 +44,6 @@ def write_report(best: Best) -> list[Path]:
     counted = "episodes" if experiment.episodes else "steps"
     trials = f"{len(folder.columns['trial']):,} trials of {experiment.runs} runs"
     problems = [list(row) for row in problem_rows(folder.table, LISTED)]
-    search = table_metadata(folder.table).get("search")
-    command = rerun_command("run", folder.path) + (f" --search {search}" if search else "")
     sections: list[Section] = [
         Header(experiment.title, f"{trials}, {length} {counted} each", experiment.notes),
         *(Table(*table) for table in best.tables()),
@@ -53,7 +51,7 @@ def write_report(best: Best) -> list[Path]:
         Table("What went wrong", ["trial", "what happened"], problems),
         Environment(
             [*version_rows(folder.path), ("seed", experiment.seed)],
-            command,
+            rerun_command("run", folder.path),
             folder_note(folder.path),
         ),
     ]
