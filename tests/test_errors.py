@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +32,7 @@ from expectant.checks.contracts import Contracts
 from expectant.checks.dry_run import dry_run
 from expectant.core import verbs
 from expectant.core.errors import PartError
+from expectant.core.parameter_meanings import MOVED
 from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
 from expectant.jit.compile import compile_for
@@ -67,6 +70,8 @@ AGENTS = [
     ("ex.RandomBinary()", "RandomBinary: needs size and active"),
     ("ex.RandomBinary(3, 5)", "active must be at most size, got active=5 with size=3"),
     ("ex.Lookahead(0.1, planing_steps=1)", "unknown parameter planing_steps=1, did you mean 'planning_steps'"),
+    ("run(Stubborn(epsilon=0.3), ex.Corridor())", "Stubborn: epsilon=0.3 has no effect, because Stubborn inherits the parameter and never reads it"),
+    ("run(ex.Lookahead(model=Blunt(initial_reward=2.0)), ex.Corridor())", "Blunt: initial_reward=2.0 has no effect"),
     ("ex.Lookahead(model=\"expctation\")", "got 'expctation', did you mean 'expectation'?"),
     ("ex.extend.Config.from_dict({'kind': 'lookahed'})", "unknown 'lookahed', did you mean 'lookahead'"),
     ("ex.Agent.from_dict({'kind': 'corridor'})", "'corridor' is not a Agent"),
@@ -272,6 +277,16 @@ def run(agent: Any, domain: Any, features: Any = None, **options: Any) -> Any:
     return ex.run(domain, features or ex.OneHot(), agent, **given)
 
 
+class Stubborn(ex.QLearning):
+    def build(self, context: Any) -> Any:
+        return ex.QLearning(self.action_step).build(context)
+
+
+class Blunt(ex.models.LinearExpectation):
+    def build(self, context: Any) -> Any:
+        return ex.models.LinearExpectation(self.step).build(context)
+
+
 def vectors_setting() -> Any:
     setting = Built(ex.Corridor(), ex.OneHot()).setting
     return type(setting)(**{**vars(setting), "domain": SimpleNamespace(states=None)})
@@ -280,6 +295,7 @@ def vectors_setting() -> Any:
 NAMES = {
     **{"ex": ex, "np": np, "math": math, "exact": exact, "gymnasium": gymnasium, "run": run},
     **{"Built": Built, "Plane": Plane, "HallEnv": HallEnv, "mdp": mdp},
+    **{"Stubborn": Stubborn, "Blunt": Blunt},
     **{"changed": changed, "vectors_setting": vectors_setting, "SimpleNamespace": SimpleNamespace},
 }
 
@@ -288,6 +304,40 @@ NAMES = {
 def test_a_wrong_argument_is_one_sentence(code, words):
     with refusing(words, ValueError):
         eval(code, NAMES)
+
+
+def test_inherited_parameters_may_be_read_or_keep_their_defaults():
+    run(Stubborn(0.3), ex.Corridor())
+    run(ex.Lookahead(model=Blunt(0.3)), ex.Corridor())
+
+
+MOVED_FROM = {  # agents and their parameters in 0.2.0
+    ex.Lookahead: "bonus bounded_step centering_from correction_step direct doubled_steps lessons "
+    "maintained relabelled replay_capacity replayed_fits rollout step_unit stored_termination "
+    "ties value",
+    ex.QPlanning: "invalid_update options stored_action",
+    ex.CachedValues: "cache_first cached_actions printed_delta",
+    ex.CachedPolicy: "entropy old_target",
+    ex.QLearning: "planning_steps",
+    ex.RVIQLearning: "centering discount",
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"), [(agent, name) for agent in MOVED_FROM for name in MOVED_FROM[agent].split()]
+)
+def test_a_moved_parameter_is_one_sentence_with_its_new_place(agent, name):
+    (advice,) = [moved[name] for moved in MOVED.values() if name in moved]
+    words = f"{agent.__name__}: unknown parameter {name}=0.5; {advice.format(value=0.5)}"
+    with refusing(words, ValueError):
+        agent(**{name: 0.5})
+    for known in re.findall(r"ex\.([\w.]+)", advice):
+        assert operator.attrgetter(known)(ex)
+
+
+def test_every_moved_parameter_is_tested():
+    names = [name for names in MOVED_FROM.values() for name in names.split()]
+    assert sorted(names) == sorted(name for moved in MOVED.values() for name in moved)
 
 
 # ----------------------------------------------------------------------------- parts of one's own

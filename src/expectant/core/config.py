@@ -6,6 +6,7 @@ every run.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import difflib
 import importlib
@@ -20,7 +21,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from expectant.core.parameter_meanings import MEANINGS, SYNONYMS
+from expectant.core.parameter_meanings import MEANINGS, MOVED, SYNONYMS
 from expectant.core.rules import Rule
 
 __all__ = ["Config", "parameter"]
@@ -67,10 +68,10 @@ def list_parameters(cls: type) -> list[dict[str, Any]]:
 
 
 def unknown_parameter(owner: str, name: str, value: object, known: list[str]) -> ValueError:
-    """Return the error for a parameter that does not exist, with the one that may be meant."""
-    return ValueError(
-        f"{owner}: unknown parameter {name}={value!r}{suggest_parameter(name, known)}"
-    )
+    """Return the error for a parameter that does not exist: what is meant, or where it is now."""
+    moved = [advice[name] for needed, advice in MOVED.items() if needed in known and name in advice]
+    hint = f"; {moved[0].format(value=value)}" if moved else suggest_parameter(name, known)
+    return ValueError(f"{owner}: unknown parameter {name}={value!r}{hint}")
 
 
 def suggest_parameter(name: str, known: list[str]) -> str:
@@ -341,6 +342,45 @@ def nested_classes(value: object) -> Iterator[type]:
     if isinstance(value, tuple):
         for inner in value:
             yield from nested_classes(inner)
+
+
+Reads = list[tuple["Config", set[str]]]  # users' configs with the names read from them
+
+
+def record_reads(value: Any, reads: Reads) -> Any:
+    """Copy a config, or a tuple of them; reads of attributes of users' classes are recorded."""
+    if isinstance(value, tuple):
+        return tuple(record_reads(item, reads) for item in value)
+    if not isinstance(value, Config):
+        return value
+    cls: Any = type(value)
+    twin = copy.copy(value)
+    for name, item in vars(value).items():
+        vars(twin)[name] = record_reads(item, reads)
+    if not is_builtin(cls):
+        names: set[str] = set()
+
+        def record(self: object, name: str) -> Any:
+            names.add(name)
+            return object.__getattribute__(self, name)
+
+        reads.append((value, names))
+        recorder = type(cls)(cls.__name__, (cls,), {"__getattribute__": record}, abstract=True)
+        object.__setattr__(twin, "__class__", recorder)
+    return twin
+
+
+def refuse_unread(reads: Reads) -> None:
+    """Refuse changed parameters that a user's class inherits and has not read."""
+    for config, names in reads:
+        owner, own = type(config).__name__, vars(type(config)).get("__annotations__", {})
+        for field in _fields(config):
+            value = getattr(config, field.name)
+            if field.name not in {*own, *names} and not _is_equal(value, field.default):
+                raise ValueError(
+                    f"{owner}: {field.name}={value!r} has no effect, because {owner} inherits the "
+                    "parameter and never reads it"
+                )
 
 
 def _to_plain(value: object) -> object:

@@ -128,3 +128,44 @@ SYNONYMS = {  # names in other libraries, with the parameters that may be meant
     "step_size": STEPS,
     "total_timesteps": ("steps",),
 }
+
+# Advice for parameters of earlier versions, by a parameter that the component must have.
+_SWITCH = "use .paper(..., interpretation=ex.Interpretation({name}={{value!r}}))"
+MOVED = {
+    "epsilon": {
+        "bounded_step": "use ex.step_sizes.Fixed(step, bounded={value!r}) as a step size",
+        "step_unit": "use ex.step_sizes.Fixed(step, per={value!r}) as a step size",
+    },
+    "backups": {
+        "centering_from": "centering always learns from all updates",
+        "direct": "use ex.agents.PlanningOnly(agent)",
+        "lessons": "use ex.agents.FreezeAfter(agent, {value!r})",
+        "replay_capacity": "use backups=ex.backups.Replay({value!r})",
+        "replayed_fits": "use backups=ex.backups.Replay(model_fits={value!r})",
+        "rollout": "use backups=ex.backups.Rollout({value!r})",
+    },
+    "model": {
+        "bonus": "use model=ex.models.ExplorationBonus(model, {value!r})",
+        "invalid_update": 'use model="expectation" for the invalid update, "true" for the valid',
+        "maintained": 'use model="cached_lookahead"',
+        "value": "use ex.Lookahead(values=ex.agents.NetworkValues())",
+        "options": "use ex.Lookahead, because action values cannot plan with options",
+    },
+    "planning_update": {"correction_step": "use planning_update=ex.agents.Gradient({value!r})"},
+    "interpretation": {
+        "relabelled": _SWITCH.format(name="relabelled_rewards"),
+        "doubled_steps": _SWITCH.format(name="doubled_gradients"),
+        **{
+            name: _SWITCH.format(name=name)
+            for name in (
+                "cache_first", "cached_actions", "entropy", "old_target", "printed_delta",
+                "stored_action", "stored_termination", "ties",
+            )
+        },
+        "planning_steps": "use ex.QPlanning or ex.DynaQ, because Q-learning does not plan",
+    },
+    "reference": {
+        "centering": "RVI Q-learning has none, it subtracts the reference value",
+        "discount": "RVI Q-learning has none, it maximises the average reward",
+    },
+}  # fmt: skip

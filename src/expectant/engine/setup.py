@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.checks.dry_run import dry_run
 from expectant.core import tree
-from expectant.core.config import is_builtin, nested_classes
+from expectant.core.config import Reads, is_builtin, nested_classes, record_reads, refuse_unread
 from expectant.core.interfaces import Agent, BuildContext, Domain, Features
 from expectant.core.memory import (
     TooLargeError,
@@ -114,6 +114,9 @@ class Setup:
         """Build all arrays of one run from its seed; setting ``control[0]`` stops its work."""
         control = new_control() if control is None else control
         streams, domain = run_streams(self.seed, number), self.domain.for_run(number)
+        agent, reads = self.agent, Reads()
+        if "size" not in vars(self) and not self.is_builtin:
+            agent = record_reads(agent, reads)
         with refuse_large(self.title) as claims:
             features_part = self.features.build(domain, streams.building)
             domain_part = domain.build(streams.building)
@@ -132,7 +135,7 @@ class Setup:
             run = Run(
                 domain=domain_part,
                 features=features_part,
-                agent=self.agent.build_agent(context),
+                agent=agent.build_agent(context),
                 state=empty_state(shape),
                 next_state=empty_state(shape),
                 ranges=Ranges(context.actions, shape.size, int(self.domain.states or 0)),
@@ -147,6 +150,7 @@ class Setup:
                 measured = run, run.domain, (run.returns, run.lengths, run.rewards)
                 size = vars(self)["size"] = RunSize(*map(tree.total_bytes, measured))
                 claim(max(0, size.total - claims.total))
+        refuse_unread(reads)
         run.clock[NUMBER] = number
         return align_arrays(run, control) if self.aligned else run, streams
 
