@@ -15,26 +15,17 @@ from expectant.experiments.config_file import parse_config
 from expectant.experiments.study import read_study
 
 ROOT = Path(__file__).parents[2]
+ALL: list[Any] = [getattr(ex.agents, name) for name in ex.agents.__all__]
 AGENTS: list[Any] = [
-    ex.QLearning, ex.Sarsa, ex.ExpectedSarsa, ex.DynaQ, ex.RVIQLearning, ex.QPlanning,
-    ex.Lookahead, ex.CachedValues, ex.CachedPolicy, ex.agents.LSPI,
+    kind for kind in ALL
+    if issubclass(kind, ex.Agent) and hasattr(kind, "kind")
+    if "agent" not in inspect.signature(kind).parameters
 ]  # fmt: skip
-OTHER: dict[str, Any] = {
-    "epsilon": 0.25,
-    "discount": 0.5,
-    "initial_value": 1.0,
-    "centering": 0.5,
+OTHER: dict[str, Any] = {  # of parameters that are no numbers
     "value_step": ex.step_sizes.Fixed(0.07, per="feature"),
-    "action_step": 0.07,
-    "policy_step": 0.07,
     "model_step": 0.07,
-    "improve_every": 7,
-    "ridge": 3.0,
     "capacity": 10,
-    "trace": 0.9,
     "traces": "accumulating",
-    "planning_steps": 2,
-    "bonus": 0.5,
     "reference": (1, 1),
     "model": "sparse",
     "backups": ex.backups.Replay(10),
@@ -47,6 +38,14 @@ OTHER: dict[str, Any] = {
 def parameters(kind: Any) -> dict[str, Any]:
     """The parameters of a constructor with their defaults."""
     return {name: p.default for name, p in inspect.signature(kind).parameters.items()}
+
+
+def other_value(kind: Any, name: str) -> Any:
+    """Another value than the default."""
+    if name in OTHER:
+        return OTHER[name]
+    default = parameters(kind)[name]
+    return default + 1 if isinstance(default, int) else 0.5 * default or 0.5
 
 
 EVERY_PARAMETER = [(kind, name) for kind in AGENTS for name in parameters(kind)]
@@ -70,10 +69,11 @@ def test_giving_a_default_changes_nothing(kind, name):
 
 @every_parameter
 def test_giving_a_parameter_changes_that_one_only(kind, name):
-    changed, plain = kind(**{name: OTHER[name]}), kind()
-    assert getattr(changed, name) == OTHER[name] != getattr(plain, name)
+    value = other_value(kind, name)
+    changed, plain = kind(**{name: value}), kind()
+    assert getattr(changed, name) == value != getattr(plain, name)
     assert changed.replace(**{name: getattr(plain, name)}) == plain
-    assert plain.replace(**{name: OTHER[name]}) == changed
+    assert plain.replace(**{name: value}) == changed
 
 
 CHOSEN = {
@@ -98,7 +98,7 @@ def test_defaults_are_what_the_stored_grid_has_chosen(name):
     assert rows[0]["score"] == pytest.approx(np.mean(each), abs=1e-3)
 
 
-@pytest.mark.parametrize("kind", [ex.QLearning, ex.Sarsa, *AGENTS[6:]])
+@pytest.mark.parametrize("kind", [*CHOSEN.values(), ex.agents.LSPI])
 def test_they_learn_a_corridor(kind):
     """Random play earns about 2 in it, the best 17."""
     found = ex.run(
@@ -179,19 +179,47 @@ def in_toml(value: Any) -> str:
     return json.dumps(value)
 
 
-@pytest.mark.parametrize(("data", "agent"), IN_DATA, ids=[repr(agent) for _, agent in IN_DATA])
-def test_agents_in_data_are_those_of_the_constructors(data, agent):
-    if "none" not in data.values():  # which TOML needs, and data do not
-        assert ex.Agent.from_dict(data) == agent
-    assert ex.Agent.from_dict(json.loads(json.dumps(agent.to_dict()))) == agent
+def agents_of(data: dict[str, Any], more: str = "") -> list[ex.Agent]:
+    """The agents of all trials of a config file with one agent."""
     text = f"""
         episodes = 1
         domain = {{kind = "corridor"}}
         features = {{kind = "one_hot"}}
         agents = {{only = {in_toml(data)}}}
+        {more}
     """
-    (trial,) = parse_config(text, "a test").trials()
-    assert trial.agent == agent
+    return [trial.agent for trial in parse_config(text, "a test").trials()]
+
+
+def in_python(agent: ex.Agent, **more: Any) -> list[ex.Agent]:
+    sweep = ex.Sweep(
+        domain=ex.Corridor(), features=ex.OneHot(), agents={"only": agent}, episodes=1, **more
+    )
+    return [trial.agent for trial in sweep.trials()]
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_config_files_and_python_mean_the_same_agents(kind):
+    """At the defaults, with one parameter in a grid, and as the paper prints them."""
+    data = {"kind": kind.kind}
+    assert agents_of(data) == in_python(kind()) == [kind()]
+    name = next(iter(parameters(kind)))
+    varied = [kind(**{name: value}) for value in (1, 2)]
+    assert agents_of(data, f"grid = {{agents.only.{name} = [1, 2]}}") == varied
+    assert in_python(kind(), grid={f"agents.only.{name}": [1, 2]}) == varied
+    if hasattr(kind, "paper"):
+        steps = {name: 0.1 for name in parameters(kind) if name.endswith("_step")}
+        printed = kind.paper(**steps)
+        assert agents_of({**data, "preset": "paper", **steps}) == in_python(printed) == [printed]
+        assert printed != kind(**steps)
+
+
+@pytest.mark.parametrize(("data", "agent"), IN_DATA, ids=[repr(agent) for _, agent in IN_DATA])
+def test_agents_in_data_are_those_of_the_constructors(data, agent):
+    if "none" not in data.values():  # which TOML needs, and data do not
+        assert ex.Agent.from_dict(data) == agent
+    assert ex.Agent.from_dict(json.loads(json.dumps(agent.to_dict()))) == agent
+    assert agents_of(data) == [agent]
 
 
 @pytest.mark.parametrize("kind", [ex.Sarsa, ex.Lookahead])

@@ -13,7 +13,7 @@ import expectant as ex
 from expectant.core.dispatch import unowned
 from expectant.core.updates import move, move_row
 from expectant.core.vectors import Weighted, dot
-from expectant.core.verbs import fit, learn, mean_rate, plan, value_change
+from expectant.core.verbs import backed_up_value, fit, learn, mean_rate, plan, value_change
 from expectant.jit.compile import kernel_for
 from expectant.step_sizes import effective_step
 
@@ -126,6 +126,40 @@ def test_numbers_are_shared_out_and_bounded_in_all_parts_of_an_agent():
     assert (part.value_step.step, part.planner.model.step.step) == (0.4, 0.2)
     assert (part.update.correction_step.step, part.update.bounded) == (0.005, True)
     assert part.action_step.bounded and (part.action_step.rates == 0.3).all()
+
+
+FIXED = ex.step_sizes.Fixed(0.6)
+LINEAR = ex.models.LinearExpectation
+STEPS_OF_MODELS: list[dict[str, Any]] = [
+    *({"model_step": step} for step in (0.6, FIXED)),
+    *({"model_step": step, "model": "sparse"} for step in (0.6, FIXED)),
+    *({"model": LINEAR(step)} for step in (0.6, FIXED)),
+    *({"model": ex.models.SparseExpectation(step)} for step in (0.6, FIXED)),
+    *({"model": ex.models.EpisodicExpectation(step)} for step in (0.6, FIXED)),
+    *({"model": ex.models.CachedLookahead(step)} for step in (0.6, FIXED)),
+    {"model": ex.models.NStepExpectation(1, LINEAR(0.6))},
+    {"model": ex.models.ExplorationBonus(LINEAR(0.6), 0.0)},
+]
+
+
+@pytest.mark.parametrize("parameters", STEPS_OF_MODELS, ids=repr)
+def test_a_models_step_means_the_same_wherever_it_is_given(parameters):
+    """Two active features share 0.6, so that one fit to a reward of −5 predicts −3."""
+    agent = ex.Lookahead(planning_steps=0, planning_update="levi", **parameters)
+    b = Built(DOMAIN, ex.RandomBinary(4, 2), agent)
+    fit(b.agent.planner.model, b.transition(0, 1, -5.0, None))
+    told = backed_up_value(b.agent.planner.model, b.state(0), 1, b.agent.weights, 1.0)
+    assert told == pytest.approx(-3.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.6, FIXED], ids=repr)
+def test_a_step_of_values_means_the_same_as_a_number_and_as_an_object(step):
+    """Two active features share 0.6: each weight moves by 0.3 · −5."""
+    for agent in (ex.Lookahead(step), ex.QLearning(step), ex.Sarsa(step, 0.0), ex.DynaQ(step)):
+        b = Built(DOMAIN, ex.RandomBinary(4, 2), agent)
+        learn(b.agent, b.transition(0, 1, -5.0, None), b.rng)
+        weights = b.agent.weights if b.agent.weights.ndim == 1 else b.agent.weights[1]
+        assert sorted(weights[weights != 0.0]) == [-1.5, -1.5]
 
 
 def test_the_papers_numbers_are_neither_and_can_be_doubled():
