@@ -18,6 +18,7 @@ from expectant.experiments.config_file import (
     parse_config,
     read_config,
 )
+from expectant.experiments.grid import agent_label
 from expectant.experiments.sweep import Sweep
 from expectant.experiments.toml_tables import ConfigError, config_hash, to_toml
 
@@ -91,6 +92,12 @@ def test_a_config_becomes_trials():
     assert not experiment.is_sweep
     titles = {trial.panel: trial.panel_title for trial in trials}
     assert titles == {"short": "", "long": "The long one"}
+
+
+def test_an_agent_named_after_its_kind_has_the_algorithms_number():
+    assert agent_label("lookahead", {"kind": "lookahead"}) == "Lookahead (Algorithm 1)"
+    assert agent_label("mine", {"kind": "lookahead"}) == "mine"
+    assert agent_label("lookahead", {"kind": "lookahead", "label": "A"}) == "A"
 
 
 def test_changes_go_where_they_apply():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from expectant.core.config import find_kind
+from expectant.core.config import KINDS, find_kind
 from expectant.core.rules import Rule
 from expectant.experiments.toml_tables import (
     ConfigError,
@@ -111,7 +111,7 @@ class PanelConfig:
         names in the config.
         """
         tables = {"domain": self.domain, "features": self.features, "agent": self.agents[agent]}
-        label = str(tables["agent"].get("label", agent))
+        label = agent_label(agent, self.agents[agent])
         panel_settings, agent_settings = list[str](), list[str]()
         for path, value in settings.items():
             if path[0] == "agent":
@@ -133,6 +133,12 @@ class PanelConfig:
             "base_agent": agent,
             "panel_title": self.title,
         }
+
+
+def agent_label(name: str, table: Mapping[str, Any]) -> str:
+    """Return the label in an agent's table; else its title if it is named after its kind."""
+    kind: Any = KINDS.get(name) if table.get("kind") == name else None
+    return str(table.get("label", kind.title() if kind else name))
 
 
 def combine_rows(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, Any]:

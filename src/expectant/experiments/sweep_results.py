@@ -16,7 +16,7 @@ from expectant.analysis.panel import Panel, Unavailable
 from expectant.engine.progress import say
 from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import QUANTITIES, panel_axes
-from expectant.experiments.grid import value_text
+from expectant.experiments.grid import agent_label, value_text
 from expectant.experiments.metrics import Metric
 from expectant.experiments.runner import Work, is_of_config, read_trials
 from expectant.experiments.store import CONFIG, RUN, SWEEP, Store, require_kind
@@ -92,7 +92,7 @@ class SweepFolder:
         names = [*self._varied("features.", tried), *self._varied("agent.", tried)]
         settings = {name: [self.columns[name][row] for row in finished] for name in names}
         unfinished = np.setdiff1d(tried, finished)
-        label = str(tables[agent].get("label", agent))
+        label = agent_label(agent, tables[agent])
         return Group(agent, label, problem, np.array(finished, int), settings, unfinished)
 
     def _varied(self, prefix: str, rows: list[int]) -> list[str]:
