@@ -81,7 +81,7 @@ AGENTS = [
     ("ex.QLearning.paper(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),
     ("Built(ex.Corridor(), ex.features.History(ex.OneHot(), 2), ex.QLearning(0.1, initial_value=6.0))", "initial_value=6.0 needs features whose values add up"),
     ("ex.agents.PlanningOnly(ex.Lookahead(planning_steps=0))", "PlanningOnly: agent must be a planning agent with planning_steps of 1 or more"),
-    ("ex.Lookahead(0.1, planning_update='tdc')", "'levi' or 'gradient' or 'gtd2'"),
+    ("ex.Lookahead(0.1, planning_update='tdc')", "'levi' or 'gradient'"),
     ("ex.Lookahead(0.1, planning_update='gradient', model='sample')", "needs an expectation model"),
     ("ex.Lookahead(model=ex.models.LinearExpectation(0.2), model_step=0.5)", "model_step=0.5 is for models by name; set the step size of LinearExp"),
     ("ex.Lookahead(model='true', backups=ex.backups.Rollout(3))", "Rollout(length=3) needs a sample model or a linear expectation model"),

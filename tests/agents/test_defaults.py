@@ -29,7 +29,7 @@ OTHER: dict[str, Any] = {  # of parameters that are no numbers
     "reference": (1, 1),
     "model": "sparse",
     "backups": ex.backups.Replay(10),
-    "planning_update": "gtd2",
+    "planning_update": ex.agents.Gradient(0.2),
     "options": ex.options.OptionSet([ex.options.TableOption((0, 0), (0.5, 0.5))]),
     "values": ex.agents.NetworkValues(),
 }

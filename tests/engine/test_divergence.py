@@ -56,11 +56,6 @@ def test_planning_that_overshoots_is_explained(capsys):
             "planning",
             OF_GRADIENT,
         ),
-        (
-            ex.Lookahead.paper(2.0, 0.1, planning_update=ex.agents.GTD2(per_feature(2.0))),
-            "planning",
-            OF_GRADIENT,
-        ),
     ],
 )
 def test_other_causes_are_named(agent, cause, advice):

@@ -178,7 +178,6 @@ def agents():
     yield "cached_values", ex.CachedValues(**kalman)
     yield "cached_policy", ex.CachedPolicy(**kalman)
     yield "levi", ex.Lookahead(planning_update="levi", **kalman)
-    yield "gtd2", ex.Lookahead(planning_update="gtd2", **kalman)
     yield "average_reward", ex.Lookahead(centering=0.1, discount=1.0, **kalman)
     yield "options", ex.Lookahead(options=option, **kalman)
     yield "rollout", ex.Lookahead(backups=ex.backups.Rollout(3), **kalman)

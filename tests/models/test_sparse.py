@@ -248,9 +248,6 @@ AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
         backups="trajectory",
         interpretation=ex.Interpretation(stored_action=True),
     ),
-    "gtd2": lambda model: ex.Lookahead.paper(
-        0.05, model=model(ALPHA), planning_update=ex.agents.GTD2(ALPHA)
-    ),
     "bounded gradient": lambda model: ex.Lookahead(
         0.5, model=model(0.1), planning_update=ex.agents.Gradient(0.2)
     ),

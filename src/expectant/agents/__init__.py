@@ -8,7 +8,7 @@ from expectant.agents.lspi import LSPI
 from expectant.agents.network_values import NetworkValues
 from expectant.agents.paper import Interpretation
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.agents.planning_updates import GTD2, Gradient, Levi, PlanningUpdate
+from expectant.agents.planning_updates import Gradient, Levi, PlanningUpdate
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning
@@ -17,7 +17,7 @@ from expectant.agents.wrappers import FreezeAfter, GreedyLearning, PlanningOnly
 from expectant.core.interfaces import Agent
 
 __all__ = [
-    "GTD2", "LSPI", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa",
+    "LSPI", "Agent", "CachedPolicy", "CachedValues", "DynaQ", "ExpectedSarsa",
     "FreezeAfter", "Gradient", "GreedyLearning", "Interpretation", "Levi", "Lookahead",
     "NetworkValues", "PlanningAgent", "PlanningOnly", "PlanningUpdate", "QLearning", "QPlanning",
     "RVIQLearning", "Sarsa",

@@ -143,7 +143,7 @@ def build_paper_agent(
         values["backups"] = _paper_backups(cls, values, interpretation)
     if "planning_update" in fields:
         printed["planning_update"] = "levi"
-    if values.get("planning_update") in ("gradient", "gtd2"):
+    if values.get("planning_update") == "gradient":
         correction = as_printed(CORRECTION_STEP, doubled=False)
         values["planning_update"] = UPDATES[values["planning_update"]](correction)
     return cls(**{**printed, **values})

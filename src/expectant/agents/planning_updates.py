@@ -1,4 +1,4 @@
-"""Planning updates of state values: LEVI, LEVI with a gradient correction, and GTD2."""
+"""Planning updates of state values: LEVI, and LEVI with a gradient correction."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import Buildable, BuildContext
-from expectant.core.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
+from expectant.core.updates import displacement, gradient_planning, levi_target, move
 from expectant.core.vectors import dot
 from expectant.core.verbs import improve
 from expectant.step_sizes import StepSize, as_step_size, build_step, step_size
 
-__all__ = ["GTD2", "Gradient", "Levi", "PlanningUpdate"]
+__all__ = ["Gradient", "Levi", "PlanningUpdate"]
 
 
 class LeviPart(NamedTuple):
@@ -25,14 +25,6 @@ class LeviPart(NamedTuple):
 
 class GradientPart(NamedTuple):
     """``helper`` (D,) is h, which ``correction_step`` β moves; ``bounded``: no overshooting."""
-
-    helper: np.ndarray
-    correction_step: object
-    bounded: bool
-
-
-class Gtd2Part(NamedTuple):
-    """As GradientPart, for the update of GTD2."""
 
     helper: np.ndarray
     correction_step: object
@@ -56,16 +48,6 @@ def _(update, model, actions, weights, state, discount, step, rate):
     return error, dot(state, weights) - before
 
 
-@improve.register(Gtd2Part)
-def _(update, model, actions, weights, state, discount, step, rate):
-    before = dot(state, weights)
-    error = gtd2_planning(
-        model, state, actions, weights, update.helper, discount, step, update.correction_step,
-        rate, update.bounded,
-    )  # fmt: skip
-    return error, dot(state, weights) - before
-
-
 class PlanningUpdate(Buildable, abstract=True):
     """Base of planning updates; ``needs_means``: it uses the mean next state of the model."""
 
@@ -83,35 +65,19 @@ class Levi(PlanningUpdate):
         return LeviPart(0.0)
 
 
-class _Corrected(PlanningUpdate, abstract=True):
-    needs_means: ClassVar[bool] = True
-    part_type: ClassVar[type]
+class Gradient(PlanningUpdate):
+    """LEVI with TDC's correction, which makes it stable: w ← w + α [δ s − γ (hᵀs) s̄]."""
 
+    needs_means: ClassVar[bool] = True
     correction_step: float | StepSize = parameter(
         step_size(), default=0.01, meaning="β, the step size of the weights that estimate δ"
     )
 
-    def build(self, context: BuildContext, value_step: float | StepSize) -> object:
+    def build(self, context: BuildContext, value_step: float | StepSize) -> GradientPart:
         bounded = getattr(as_step_size(value_step), "bounded", True)
         corrects = as_step_size(self.correction_step) != as_step_size(0.0)
         step = build_step(self.correction_step, context)
-        return self.part_type(np.zeros(context.width), step, bounded and corrects)
+        return GradientPart(np.zeros(context.width), step, bounded and corrects)
 
 
-class Gradient(_Corrected):
-    """LEVI with TDC's correction, which makes it stable: w ← w + α [δ s − γ (hᵀs) s̄]."""
-
-    part_type: ClassVar[type] = GradientPart
-
-
-class GTD2(_Corrected):
-    """GTD2's gradient of the projected error: w ← w + α (hᵀs) (s − γ s̄)."""
-
-    part_type: ClassVar[type] = Gtd2Part
-
-
-UPDATES: dict[str, Callable[..., PlanningUpdate]] = {
-    "levi": Levi,
-    "gradient": Gradient,
-    "gtd2": GTD2,
-}
+UPDATES: dict[str, Callable[..., PlanningUpdate]] = {"levi": Levi, "gradient": Gradient}

@@ -31,7 +31,7 @@ __all__ = [
     "accumulate", "add_columns", "add_process_noise", "bound_trace", "bound_traces", "clear_trace",
     "correct", "displacement", "enter_trace", "entropy_of", "epsilon_greedy_value",
     "estimation_variance", "expected_sarsa", "follow_gain", "follow_trace", "follow_traces",
-    "gradient_planning", "gtd2_planning", "leave_trace", "levi_choice", "levi_target", "move",
+    "gradient_planning", "leave_trace", "levi_choice", "levi_target", "move",
     "move_row", "policy_gradient", "q_learning", "q_target", "rvi_q_learning", "sarsa",
     "sarsa_lambda", "shrink_covariance", "softmax", "td_target", "true_online_sarsa",
 ]  # fmt: skip
@@ -356,20 +356,17 @@ def shrink_covariance(covariance, action, gain, variance):
 
 # ------------------------------------------------------------------------------ gradient planning
 #
-# Stable with shared features, in both published forms. Wan, Zaheer, White, White & Sutton (2019):
-# descent of the model-based projected Bellman error. For a planned s let s̄ be the mean next
-# state of the maximising action, δ = r + γ wᵀs̄ − R̄ − wᵀs, and h, ``helper``, the weights that
-# estimate δ: h ← h + β (δ − hᵀs) s. Updates move w along both s and s̄, so a step that does not
-# overshoot the target of s may still make δ larger. With η = hᵀs and that action held, the
-# corrected form makes δ
+# Stable with shared features (Wan, Zaheer, White, White & Sutton 2019): descent of the model-based
+# projected Bellman error. For a planned s let s̄ be the mean next state of the maximising action,
+# δ = r + γ wᵀs̄ − R̄ − wᵀs, and h, ``helper``, the weights that estimate δ: h ← h + β (δ − hᵀs) s.
+# Updates move w along both s and s̄, so a step that does not overshoot the target of s may still
+# make δ larger. With η = hᵀs and that action held, an update makes δ
 #
-#     δ − a δ + b η,   a = α sᵀ(s − γ s̄),   b = α γ s̄ᵀ(s − γ s̄),
+#     δ − a δ + b η,   a = α sᵀ(s − γ s̄),   b = α γ s̄ᵀ(s − γ s̄).
 #
-# and GTD2 makes it δ − (a − b) η, where a − b = α |s − γ s̄|². ``bounded`` updates are shortened
-# until |a| + |b| ≤ 1, and a − b ≤ 1 for GTD2. So the error at s changes by no more than the
-# larger of |δ| and |η| (GTD2: than |η|), and where h is at the error, η = δ, it shrinks without
-# changing its sign. An error that h does not know yet can still grow in an update, as it does by
-# LEVI.
+# ``bounded`` updates are shortened until |a| + |b| ≤ 1. So the error at s changes by no more than
+# the larger of |δ| and |η|, and where h is at the error, η = δ, it shrinks without changing its
+# sign. An error that h does not know yet can still grow in an update, as it does by LEVI.
 
 
 @function
@@ -404,7 +401,7 @@ def relative_change(change, whole):
 def gradient_planning(
     model, state, actions, weights, helper, discount, step, helper_step, rate, bounded
 ):
-    """Gradient planning, TDC's corrected form: w ← w + α [δ s − γ (hᵀs) s̄]."""
+    """Gradient planning with TDC's correction: w ← w + α [δ s − γ (hᵀs) s̄]."""
     target, action = levi_choice(model, state, actions, weights, discount)
     expected = dot(state, helper)
     error = move(weights, state, target - rate, step)
@@ -418,24 +415,5 @@ def gradient_planning(
         if effect > 1.0:
             part = 1.0 - 1.0 / effect
             take_back(model, state, action, weights, error, discount * expected, step, part)
-    move(helper, state, error, helper_step)
-    return error
-
-
-@function
-def gtd2_planning(
-    model, state, actions, weights, helper, discount, step, helper_step, rate, bounded
-):
-    """Gradient planning, GTD2's form: w ← w + α (hᵀs) (s − γ s̄)."""
-    target, action = levi_choice(model, state, actions, weights, discount)
-    error, expected = target - rate - dot(state, weights), dot(state, helper)
-    correct(weights, state, expected, step, 0)
-    add_correction(model, state, action, weights, discount * expected, step)
-    if bounded:
-        after = error_of(model, state, action, weights, discount) - rate
-        effect = relative_change(after - error, expected)
-        if effect > 1.0:
-            part = 1.0 - 1.0 / effect
-            take_back(model, state, action, weights, expected, discount * expected, step, part)
     move(helper, state, error, helper_step)
     return error
