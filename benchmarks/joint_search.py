@@ -1,6 +1,6 @@
 """Change all open details of figure 5 at once: which of its claims can hold together?
 
-    python joint_search.py --combinations 1000 --runs 100 --out results/joint-search
+    python benchmarks/joint_search.py --combinations 1000 --runs 100 --out results/joint-search
 
 Details that matter to several agents form a context; the others matter to one agent each.
 In every context two choices of each agent are drawn and combined, so that an agent is run once for
@@ -25,7 +25,7 @@ import expectant as ex
 from expectant.experiments.claims import judge_claims, replication_probability
 from expectant.experiments.study import Detail, DetailChoice, read_study
 
-STUDY = read_study(Path(__file__).parent)
+STUDY = read_study()
 FIGURES, STEP_LIMIT = ("5a", "5b"), 300  # some combinations are stuck in most episodes
 PUBLISHED = frozenset(range(10, 18))  # the claims that describe the figure as it was published
 SETS = CONFIRMED = 6  # the largest sets of claims, and how many combinations of each run again

@@ -1,6 +1,6 @@
 """Would the printed step sizes be chosen? Run a grid of them for every agent of every figure.
 
-    python parameter_study.py --runs 30 --out results/paper-parameters --figure 5a
+    python benchmarks/parameter_study.py --runs 30 --out results/paper-parameters --figure 5a
 
 Every agent is run over a grid of its step sizes, as long as in the paper's parameter study, under
 each interpretation. These runs choose the best by mean return; fresh runs compare it with the
@@ -26,7 +26,7 @@ from expectant.experiments.claims import judge_claims
 from expectant.experiments.study import read_study
 from expectant.experiments.trials import Trial
 
-STUDY = read_study(Path(__file__).parent)
+STUDY = read_study()
 CLAIM, AT_BEST = 22, ("5a", "5b")  # that printed steps are the best; figures judged at the best
 EPISODES, FRESH = 1_000, 100  # of the parameter study; runs that judge
 MARGINS = {"1": 0.05, "3": 0.3}  # of a return, below which a difference does not matter; else 0.2
