@@ -1,8 +1,7 @@
-"""The page of a sweep: bands, thinned curves, sensitivity, and the page in a browser."""
+"""The page of a sweep: curves, sensitivity, trials, and the page in a browser."""
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import shutil
@@ -11,7 +10,6 @@ import numpy as np
 from browsing import Visit, needs_browser, opened_browser
 from experiments.conftest import EVIL
 from experiments.synthetic import config_text, write_sweep
-from scipy import stats
 from typer.testing import CliRunner
 
 from expectant.analysis.selection import trial_intervals
@@ -19,11 +17,10 @@ from expectant.cli import app
 from expectant.experiments.best import select_best
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.sweep_report import (
-    SweepSection,
-    mean_band,
+    best_curves,
     report_sweep,
     sensitivity_chart,
-    summarise_curves,
+    trial_table,
 )
 from expectant.experiments.sweep_results import Group, read_folder
 from expectant.report import draw_chart
@@ -32,33 +29,8 @@ from expectant.report.palette import Palette
 NAN = np.nan
 
 
-def unpack(text, *shape):
-    return np.frombuffer(base64.b64decode(text), "<f4").reshape(shape)
-
-
-def section_of(folder):
-    best = select_best(folder, METRICS["mean"], folder.values)
-    return SweepSection(best, *summarise_curves(folder))
-
-
-def test_bands_are_t_intervals():
-    runs = np.random.default_rng(0).normal(size=(7, 3))
-    runs[2, 2] = np.nan
-    mean, low, high = mean_band(runs)
-    expected = stats.t.interval(0.95, 6, runs[:, 0].mean(), stats.sem(runs[:, 0]))
-    np.testing.assert_allclose([low[0], high[0]], expected)
-    assert np.isnan([mean[2], low[2], high[2]]).all()
-    assert np.isnan(mean_band(runs[:1])[1:]).all()
-
-
-def test_many_curves_are_thinned_to_means_of_bins(folder, monkeypatch):
-    monkeypatch.setattr("expectant.experiments.sweep_report.MOST_POINTS", 3)
-    curves, positions = summarise_curves(folder)
-    assert positions.tolist() == [30.0, 95.0, 165.0]  # bins 0 to 5, 6 to 12, 13 to 19, of ten
-    whole = folder.curves(3)
-    parts = [whole[:, :6], whole[:, 6:13], whole[:, 13:]]
-    expected = mean_band(np.stack([part.mean(axis=1) for part in parts], axis=1))
-    np.testing.assert_allclose(curves[3], expected, rtol=1e-5)
+def best_of(folder):
+    return select_best(folder, METRICS["mean"], folder.values)
 
 
 # ------------------------------------------------------------------------------------- sensitivity
@@ -124,24 +96,30 @@ def test_the_best_point_of_an_agent_is_never_cut():
 # -------------------------------------------------------------------------------------------- page
 
 
-def test_the_data_are_those_of_the_folder(folder):
-    section = section_of(folder)
-    data = section.data("")
-    assert data["ids"] == folder.columns["trial"]
-    assert [column["name"] for column in data["columns"]] == [
-        "domain.slip", "agent.action_step", "agent.value_step", "agent.model_step", "runs",
+def test_every_agent_is_drawn_at_its_best_in_every_domain(folder):
+    best = best_of(folder)
+    plots = best_curves(best).chart.plots
+    assert [plot.heading for plot in plots] == ["domain.slip=0", "domain.slip=0.1"]
+    drawn = [(curve.key, curve.mean) for plot in plots for curve in plot.curves]
+    assert [key for key, _ in drawn] == ["plain", "ahead"] * 2
+    chosen = {(c.group.problem, c.group.agent): c.best for c in best.choices}
+    expected = folder.curves(chosen["domain.slip=0", "ahead"]).mean(axis=0)
+    np.testing.assert_allclose(drawn[1][1], expected)
+
+
+def test_trials_are_listed_best_first(folder, monkeypatch):
+    table = trial_table(best_of(folder))
+    assert table.heading == "Trials" and len(table.rows) == 60
+    assert table.heads == [
+        "agent", "domain slip", "action step", "value step", "model step", "mean", "95 %",
         "diverged",
     ]  # fmt: skip
-    scores = unpack(data["scores"], -1, 3)
-    np.testing.assert_allclose(scores[:, 0], folder.values.mean(axis=1), rtol=1e-6)
-    known = np.isfinite(folder.values).all(axis=1)
-    np.testing.assert_allclose(scores[known, 1:], trial_intervals(folder.values)[known], rtol=1e-6)
-    curves = unpack(data["curves"], 60, 3, 20)
-    np.testing.assert_allclose(curves[3], mean_band(folder.curves(3)), rtol=1e-5)
-    wild = folder.columns["diverged"].index(2)
-    assert np.isnan(curves[wild, 0, -1]) and not np.isnan(curves[wild, 0, 0])
-    assert data["best"] == [choice.best for choice in section.best.choices]
-    assert len(data["lines"]) == len(section.problems) == 2
+    means = [float(row[5].replace("−", "-")) for row in table.rows if row[5] != "–"]
+    assert means == sorted(means, reverse=True) and len(means) == 50
+    assert {row[-1] for row in table.rows[50:]} == {"2"}
+    monkeypatch.setattr("expectant.experiments.sweep_report.MOST_ROWS", 3)
+    table = trial_table(best_of(folder))
+    assert len(table.rows) == 3 and "57 more are in trials.parquet" in table.heading
 
 
 def test_no_text_of_a_spec_can_become_code(place, tmp_path):
@@ -161,16 +139,16 @@ def test_figures_and_page_again(place, tmp_path):
     assert found.exit_code == 0 and "the sweep is not finished" in found.stderr
 
 
-def test_domains_that_are_looked_at_at_different_times_share_an_axis(tmp_path):
+def test_domains_that_are_probed_at_different_times_have_their_own_axes(tmp_path):
     text = config_text(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
     text = text.replace("bin = 10", 'record = { probe = "value_error", every = 30 }\nbin = 10')
     text = text.replace("domain.slip", "domain.switch_every").replace("[0.0]", "[100, 70]")
     write_sweep(tmp_path, text.replace("switch_every = 100", "", 1))
-    section = section_of(read_folder(tmp_path))
-    assert section.positions.size == section.curves.shape[2] == 11  # 0, 30, 60, 70 | 70, … | 140, …
-    assert np.isfinite(section.curves).all()
-    assert section.data("")["yName"] == "error of the state values"
-    assert section.best.title.endswith(", less is better")
+    best = best_of(read_folder(tmp_path))
+    chart = best_curves(best).chart
+    assert [plot.x.size for plot in chart.plots] == [10, 11]  # 0, 30, 60, 70 | 70, … | 140, …
+    assert chart.y_name == "error of the state values"
+    assert best.title.endswith(", less is better")
 
 
 @needs_browser
@@ -178,20 +156,10 @@ def test_the_page_works_in_a_browser(place, tmp_path):
     path = report_sweep(shutil.copytree(place, tmp_path / "sweep"))[-1]
     with opened_browser() as browser:
         visit = Visit(browser, path, 1200)
-        rows = visit.page.locator("#trial-table tbody tr")
-        lines = visit.page.locator("#curve-plot .line")
-        assert visit.page.inner_text("h1") == EVIL and rows.count() == 60
-        visit.page.wait_for_selector("#curve-plot .line")
-        assert lines.count() == 4  # the best of every agent and domain
-        visit.page.fill("#search", "AHEAD domain.slip=0.1")
-        assert visit.page.inner_text("#count") == "25 of 60 trials"
-        visit.page.locator("#trial-table th button", has_text="value").last.click()
-        shown = [row.split("\t")[-3].replace("−", "-") for row in rows.all_inner_texts()]
-        known = [float(text) for text in shown if text != "–"]
-        assert known == sorted(known, reverse=True) and len(known) == 20
-        rows.nth(3).click()
-        assert lines.count() == 5
-        visit.page.select_option("#problem", "1")
+        visit.page.wait_for_selector("#figure-curves .line")
+        assert visit.page.inner_text("h1") == EVIL
+        assert visit.page.locator("#figure-curves .line").count() == 4
+        assert visit.page.locator("#trials tbody tr").count() == 60
         width, window = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert width <= window
         assert visit.problems == [] and visit.requests == [path.as_uri()]

@@ -106,7 +106,7 @@ def test_a_claim_is_drawn_in_margins_from_the_claimed_number() -> None:
 
 
 def test_curves_are_in_the_page(report: Report) -> None:
-    figures = _data(report.text)["sections"]
+    figures = _data(report.text)["figures"]
     assert [len(figure["plots"]) for figure in figures] == [1, 2, 2]
     panel, drawn = figures[1]["plots"][0], report.panels["5a"][0]
     assert (panel["breaks"], panel["interpretations"]) == ([500, 1000, 1500], ["text"])

@@ -56,7 +56,7 @@ def test_long_phases_are_drawn_around_their_moves_only():
     (plot,) = chart.plots
     assert (plot.begin, plot.end, plot.breaks) == (-400.0, 400.0, [0.0])
     assert plot.levels[0].start == -400.0
-    data: Any = chart.data("a")
+    data: Any = chart.data()
     assert data["plots"][0]["begin"] == -400.0
 
 

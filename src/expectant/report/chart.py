@@ -208,10 +208,9 @@ class Chart:
             parts.append(f"{counts} runs diverged")
         return f"({'; '.join(parts)})" if parts else ""
 
-    def data(self, anchor: str = "") -> dict[str, Any]:
+    def data(self) -> dict[str, Any]:
         """Return what the page's script draws."""
         return {
-            "id": anchor,
             "keys": self.keys,
             "lowest": {key: self.lowest_below(key) for key in self.keys},
             "range": [self.range.low, self.range.high],

@@ -23,7 +23,7 @@ from expectant.report.formatting import (
 from expectant.report.palette import Palette
 from expectant.report.sections import BADGES, UNKNOWN, Curves, Header, Section
 
-SCRIPTS = ("charts.js", "figures.js", "trials.js")
+SCRIPTS = ("charts.js", "figures.js")
 DIGITS = 4  # that a page has of a number
 
 
@@ -39,16 +39,11 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
     if not isinstance(header, Header):
         raise ValueError(f"write_page: sections must begin with a Header, got {header!r}")
     filled = [section for section in sections if not section.is_empty]
-    all_sections = list(_flatten(filled))
-    curves = [section for section in all_sections if isinstance(section, Curves)]
+    curves = [section for section in _flatten(filled) if isinstance(section, Curves)]
     figures = {section.figure: section.anchor for section in curves}
     if len(figures) < len(curves):
         raise ValueError("write_page: every figure may have one section only")
-    data = [
-        {"kind": section.macro, **section_data}
-        for section in all_sections
-        if (section_data := section.data(section.anchor)) is not None
-    ]
+    data = [section.data() for section in curves if section.chart.plots]
     styles = {key: style._asdict() for key, style in palette.items()}
     script = _script() if data else ""
     return render(
@@ -58,7 +53,7 @@ def page(sections: Sequence[Section], palette: Palette) -> str:
         figures=figures,
         palette=palette,
         style=_part("page.css"),
-        data={"palette": styles, "sections": data} if data else None,
+        data={"palette": styles, "figures": data} if data else None,
         script=script,
         script_hash=hashlib.sha256(script.encode()).digest(),
     )  # fmt: skip

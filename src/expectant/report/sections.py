@@ -146,10 +146,7 @@ def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A part of a page: the macro of its name lays it out, the script draws its ``data``.
-
-    Those with a ``heading`` are in the navigation.
-    """
+    """A part of a page, laid out by the macro of its name; with a ``label``, in the navigation."""
 
     shows: ClassVar[tuple[str, ...]] = ()  # it is empty if all of these are
 
@@ -166,17 +163,8 @@ class Section:
         return slug(self.label) if self.label else self.macro
 
     @property
-    def links(self) -> list[tuple[str, str]]:
-        """Addresses and names in the navigation."""
-        return [(self.anchor, self.label)] if self.label else []
-
-    @property
     def is_empty(self) -> bool:
         return bool(self.shows) and not any(getattr(self, name) for name in self.shows)
-
-    def data(self, anchor: str) -> dict[str, object] | None:
-        """Return the data for the script, or None."""
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,11 +290,10 @@ class Curves(Section):
         ends = [f"{palette[c.key].name} ends at {format_number(c.mean[-1])}" for c in curves]
         return f"{self.label}, {self.chart.y_name} over {self.chart.x_name}: {', '.join(ends)}"
 
-    def data(self, anchor: str) -> dict[str, object] | None:
-        if not self.chart.plots:
-            return None
+    def data(self) -> dict[str, object]:
+        """Return what the page's script draws."""
         more = {} if self.close_up is None else {"closeUp": self.close_up.data()}
-        return {**self.chart.data(anchor), "default": self.default, **more}
+        return {**self.chart.data(), "id": self.anchor, "default": self.default, **more}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,6 @@
 // Charts as SVG: curves with bands over one axis, redrawn at the width they are given.
 const page = JSON.parse(document.getElementById("data").textContent);
 const { palette } = page;
-const sectionsOf = (kind) => page.sections.filter((section) => section.kind === kind);
 const byId = (id) => document.getElementById(id);
 const isKnown = (value) => value !== null && value !== undefined && Number.isFinite(value);
 

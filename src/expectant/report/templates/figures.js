@@ -61,7 +61,7 @@ const drawThumbnail = (image, figure) => {
 };
 
 const redraws = [];
-for (const figure of sectionsOf("curves")) {
+for (const figure of page.figures) {
   const section = byId(figure.id);
   let interpretation = figure.default;
   const draws = [chartIn(section.querySelector(".chart"), figure, () => interpretation)];
