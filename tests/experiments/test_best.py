@@ -93,7 +93,7 @@ def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
     ).returns.mean(axis=1)  # fmt: skip
     assert choice.reported["mean"] == pytest.approx(direct[5:].mean())
     assert choice.reported["runs"] == 7
-    spans = Store(tmp_path).index()
+    spans = Store(tmp_path).batches
     assert sorted(sum(map(len, some)) for some in spans.values()) == [5, 12]
     # Asking again computes nothing, and the sweep itself stays as it was.
     assert best(tmp_path, confirm=7).choices[0].reported == choice.reported

@@ -91,7 +91,9 @@ def test_a_batch_goes_through_its_file_and_is_left_alone_if_unreadable(tmp_path,
     for loaded, run in zip(batch.runs, runs, strict=True):
         np.testing.assert_array_equal(loaded.curve, run.curve)
         assert loaded[1:] == run[1:]
-    assert store.index() == {"name": [range(5, 8)]} and store.load("name", range(3)) is None
+    mark_folder(tmp_path)
+    assert store.batches == Store(tmp_path).batches == {"name": {range(5, 8)}}
+    assert store.load("name", range(3)) is None
     path = store.path("name", range(5, 8))
     before = path.read_bytes()
     for number in (errno.EACCES, errno.EIO):

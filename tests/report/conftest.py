@@ -164,7 +164,7 @@ def synthetic_report() -> Report:
         *drawn[:2],
         Folded("Ablations", "on demand", drawn[2:]),
         Claims([v for v in verdicts if v["figure"] not in panels], "Discussion"),
-        Environment([("expectant", "0.1.0"), ("numpy", np.__version__), ("seed", 0)]),
+        Environment({"expectant": "0.1.0", "numpy": np.__version__, "seed": 0}),
     ]
     palette = palette_of([panel for found in panels.values() for panel in found])
     return Report(panels, verdicts, sections, palette)

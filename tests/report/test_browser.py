@@ -118,7 +118,7 @@ def test_names_are_only_names(browser: Any, tmp_path: Path, make_panel: Any) -> 
     for agent in panel.curves:
         panel.labels[agent] = EVIL
     chart = replace(chart_of([panel]), x_name=EVIL, y_name=EVIL)
-    sections = [Header(EVIL, EVIL), Curves("5a", EVIL, chart), Environment([(EVIL, EVIL)])]
+    sections = [Header(EVIL, EVIL), Curves("5a", EVIL, chart), Environment({EVIL: EVIL})]
     path = write_page(tmp_path / "evil.html", sections, palette_of([panel]))
     visit = ReportVisit(browser, path, 1200)
     visit.page.locator("#figure-5a .plot svg").hover()
@@ -128,7 +128,7 @@ def test_names_are_only_names(browser: Any, tmp_path: Path, make_panel: Any) -> 
 
 
 def test_a_script_that_got_in_would_not_run(browser: Any, tmp_path: Path) -> None:
-    sections = [Header("t"), Environment([("seed", 0)])]
+    sections = [Header("t"), Environment({"seed": 0})]
     path = write_page(tmp_path / "page.html", sections, Palette({}))
     text = path.read_text()
     path.write_text(text.replace("</main>", "<script>document.title = 'evil'</script></main>"))

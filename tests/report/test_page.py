@@ -128,11 +128,11 @@ def test_everything_from_outside_is_escaped(report: Report, make_panel: Any) -> 
     drawn = replace(chart_of([panel, other]), x_name=EVIL, break_name=EVIL)
     figure = Curves(
         EVIL, EVIL, drawn, [verdict], [EVIL], [(EVIL, EVIL)], [], drawn, [(EVIL, [EVIL])], [EVIL],
-        EVIL, EVIL,
+        EVIL,
     )  # fmt: skip
     sections = [
         Header(EVIL, EVIL, [EVIL], EVIL, EVIL, [EVIL], EVIL), Summary([verdict, elsewhere], [figure]),
-        figure, Claims([elsewhere], EVIL), Rules([EVIL], [(EVIL, EVIL)]), Environment([(EVIL, EVIL)]),
+        figure, Claims([elsewhere], EVIL), Rules([EVIL], [(EVIL, EVIL)]), Environment({EVIL: EVIL}),
     ]  # fmt: skip
     text = page(sections, palette_of([panel, other]))
     assert Outline(text).tags.count("script") == 2
@@ -150,7 +150,7 @@ def test_no_script_but_that_of_the_page_may_run(report: Report) -> None:
 
 
 def test_a_section_without_data_does_not_appear() -> None:
-    text = page([Header("t"), Summary([]), Claims([]), Environment([])], Palette({}))
+    text = page([Header("t"), Summary([]), Claims([]), Environment({})], Palette({}))
     assert Outline(text).tags.count("section") == 0
 
 

@@ -39,7 +39,7 @@ from expectant.engine.result import Result
 from expectant.engine.run import check_arguments, run
 from expectant.engine.setup import Setup, core_count
 from expectant.engine.workers import compile_in_background
-from expectant.experiments.store import CONFIG, TRY, folder_note, mark_folder, versions
+from expectant.experiments.store import CONFIG, TRY, mark_folder, versions
 from expectant.experiments.toml_tables import to_toml
 from expectant.features import Categorical, Identity, Joined, OneHot, Tiles
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
@@ -566,7 +566,7 @@ class QuickCheck:
             Header(f"What can be learned in {self.environment}", "", self.findings()),
             *([Curves("fresh runs", "", chart_of([panel]))] if self.agents else []),
             Table("The best of each kind", HEADS, self.rows()),
-            Environment([*facts.items(), *versions().items()], self.command, folder_note(folder)),
+            Environment({**facts, **versions()}, self.command),
         ]
         write_page(folder / "report.html", sections, palette_of([panel]))
 

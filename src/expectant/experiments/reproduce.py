@@ -42,14 +42,12 @@ from expectant.experiments.store import (
     SWEEP,
     Store,
     check_layout,
-    folder_note,
     mark_folder,
     require_kind,
     rerun_command,
     versions,
 )
 from expectant.experiments.study import (
-    ABLATION,
     LOCA,
     QUICK_RUNS,
     Detail,
@@ -74,21 +72,15 @@ def reproduce(
     check_layout(folder)
     mark_folder(folder, STUDY)
     mark_folder(target, STUDY)
-    return _write_results(config, target, run_in_looks(config, folder, target, threads))
+    return _write_results(config, target, run_in_looks(config, Store(folder), threads))
 
 
-def run_in_looks(config: StudyConfig, folder: Path, target: Path, threads: int | None) -> Work:
-    """Compute the runs that figures draw, then those of the first look, then of undecided claims.
-
-    A first page is written when the figures can be drawn, unless their runs were there already or
-    no more can follow.
-    """
-    looks, claims, kernels = config.looks, config.study.claims, Kernels()
-    work = Work([replace(trial, runs=0) for trial in config.trials], Store(folder))
+def run_in_looks(config: StudyConfig, store: Store, threads: int | None) -> Work:
+    """Compute the runs of the first look, then more of what undecided claims depend on."""
+    looks, kernels = config.looks, Kernels()
+    work = Work([replace(trial, runs=0) for trial in config.trials], store)
     engine = make_engine("threads", threads, None, kernels)
-    first = {arm_of(trial): looks[trial.experiment][0] for trial in config.trials}
     most = {arm_of(trial): trial.runs for trial in config.trials}
-    main = tuple(name for name in config.figures if not name.startswith(ABLATION))
 
     def run_stage(stage: str, runs: Mapping[Arm, int]) -> None:
         overall.stage = stage
@@ -97,17 +89,10 @@ def run_in_looks(config: StudyConfig, folder: Path, target: Path, threads: int |
         work.raise_failure()
 
     with OverallProgress(config.study.name, _cost_left(work, most)) as overall:
-        if main and max(map(len, looks.values())) > 1:
-            drawn = {arm: config.drawn_runs(arm[0]) for arm in first if arm[0] in main}
-            run_stage("figures", drawn)
-            if work.computed:
-                with overall.exclude_time():
-                    _write_results(replace(config, figures=main, provisional=True), target, work)
-                say(f"first page: {target / 'report.html'}")
-        run_stage("claims", first)
-        while more := plan_more_runs(claims, work.panels(), looks):
+        run_stage("first look", {arm: looks[arm[0]][0] for arm in most})
+        while more := plan_more_runs(config.study.claims, work.panels(), looks):
             overall.total = overall.done + _cost_left(work, {arm: most[arm] for arm in more})
-            run_stage("undecided", more)
+            run_stage("undecided claims", more)
     return work
 
 
@@ -115,15 +100,14 @@ def _cost_left(work: Work, runs: Mapping[Arm, int]) -> float:
     """Return the cost of the runs that trials lack, equal ones counted once."""
     left: dict[str, float] = {}
     for name, trial in zip(work.names, work.trials, strict=True):
-        missing = runs.get(arm_of(trial), 0) - sum(map(len, work.batches.get(name, ())))
+        missing = runs.get(arm_of(trial), 0) - len(work.runs[name])
         left[name] = max(left.get(name, 0.0), cost(trial) * missing)
     return sum(left.values())
 
 
 def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdict]:
     """Write the table of trials, curves, claims, figures and report."""
-    trials = [trial for trial in work.trials if trial.experiment in config.figures]
-    panels = [panel for panel in work.panels() if panel.figure in config.figures]
+    trials, panels = work.trials, work.panels()
     write_trials(work, target)
     write_curves(target / CURVES, panels, trials, config.facts())
     verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
@@ -221,7 +205,6 @@ def _one_figure(experiment: Experiment, folder: Path) -> StudyConfig:
         figures=(experiment.name,),
         experiments={experiment.name: experiment},
         command=rerun_command("run", folder),
-        folder_note=folder_note(folder),
     )
     return StudyConfig(study, study.figures)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,31 +43,32 @@ class TrialError(RuntimeError):
 
 @dataclass
 class Work:
-    """Some trials with their results in a store.
+    """Some trials with their finished runs in a store.
 
-    ``names`` are the storage names of trials. ``batches`` has the verified ones by name and numbers
-    of runs, every curve replaced by its mean; ``found`` of them were there, ``computed`` are new.
-    ``failed`` has the reason why a trial failed, by id.
+    ``names`` are the storage names of trials, "" of one that fails. ``runs`` has the finished runs
+    by name and number, every curve replaced by its mean. ``found`` batches were in the store,
+    ``computed`` are new. ``failed`` has the reason why a trial failed, by id.
     """
 
     trials: Sequence[Trial]
     store: Store
     names: list[str] = field(default_factory=list)
-    batches: dict[str, dict[range, Batch]] = field(default_factory=dict)
-    damaged: dict[str, list[range]] = field(default_factory=dict)
+    runs: dict[str, dict[int, FinishedRun]] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    damaged: list[Path] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     found: int = 0
     computed: int = 0
 
     def __post_init__(self) -> None:
         """Read the results that are in the store."""
-        self.names, index = self.name_trials(self.trials), self.store.index()
-        for name in {*self.names}:
-            self.batches[name] = {}
-            for numbers in index.get(name, []):
+        self.names = self.name_trials(self.trials)
+        self.runs = {name: {} for name in self.names}
+        for name in self.runs:
+            for numbers in self.store.batches.get(name, ()):
                 batch = self.store.load(name, numbers)
                 if batch is None:
-                    self.damaged.setdefault(name, []).append(numbers)
+                    self.damaged.append(self.store.path(name, numbers))
                 else:
                     self._keep(batch, name, numbers)
                     self.found += 1
@@ -99,8 +98,9 @@ class Work:
         return names
 
     def _keep(self, batch: Batch, name: str, numbers: range) -> None:
-        runs = [run._replace(curve=run.curve.mean(keepdims=True)) for run in batch.runs]
-        self.batches[name][numbers] = Batch(runs, batch.metadata)
+        means = [run._replace(curve=run.curve.mean(keepdims=True)) for run in batch.runs]
+        self.runs[name].update(zip(numbers, means, strict=True))
+        self.versions |= batch.metadata["versions"]
 
     def unique(self) -> dict[str, Trial]:
         """Return the trials by name; of equal ones the first by id, with the most runs."""
@@ -113,22 +113,14 @@ class Work:
         return trials
 
     def missing(self, shard: Shard = WHOLE) -> list[Task]:
-        """List the batches that are still to be computed; remove damaged ones."""
-        tasks, position, damaged = list[Task](), 0, 0
+        """List the batches that are still to be computed."""
+        tasks, position = list[Task](), 0
         for name, trial in self.unique().items():
-            for numbers in self.damaged.get(name, []):
-                if shard.has(position + numbers.start // BATCH):
-                    self.store.path(name, numbers).unlink(missing_ok=True)
-                    damaged += 1
-            finished = {number for numbers in self.batches[name] for number in numbers}
             for first in range(0, trial.runs, BATCH):
-                left = {*range(first, min(first + BATCH, trial.runs))} - finished
+                left = {*range(first, min(first + BATCH, trial.runs))} - self.runs[name].keys()
                 if left and shard.has(position):
                     tasks.append(Task(trial, name, range(min(left), max(left) + 1)))
                 position += 1
-        self.damaged.clear()
-        if damaged:
-            say(f"{damaged} batches in {self.folder} are damaged; they are computed again")
         return tasks
 
     def run_tasks(
@@ -136,6 +128,10 @@ class Work:
     ) -> None:
         """Compute tasks and store their batches as they come; a failure does not stop others."""
         mark_folder(self.folder)
+        if self.damaged:
+            say(f"{len(self.damaged)} batches in {self.folder} are damaged; they are computed again")
+        while self.damaged:
+            self.damaged.pop().unlink(missing_ok=True)
         by_name = {task.name: task for task in tasks}
         with overall.exclude_time():
             kernels.compile_ahead(by_name.values(), overall)
@@ -167,7 +163,7 @@ class Work:
     def curves(self) -> list[np.ndarray]:
         """Read the curves (runs, points) of all trials; an error if a batch is missing."""
         curves = {
-            name: self.store.curves(name, list(self.batches[name]), trial.runs)
+            name: self.store.curves(name, trial.runs)
             for name, trial in self.unique().items()
         }
         return [
@@ -183,13 +179,10 @@ class Work:
 
     def finished_runs(self) -> list[list[FinishedRun]]:
         """List the finished runs of every trial in order, curves replaced by their means."""
-        finished = []
-        for name, trial in zip(self.names, self.trials, strict=True):
-            runs = dict[int, FinishedRun]()
-            for numbers, batch in self.batches[name].items():
-                runs.update(zip(numbers, batch.runs, strict=True))
-            finished.append([runs[number] for number in sorted(runs) if number < trial.runs])
-        return finished
+        return [
+            [run for number, run in sorted(self.runs[name].items()) if number < trial.runs]
+            for name, trial in zip(self.names, self.trials, strict=True)
+        ]
 
     def table(self) -> Any:
         """Return one row per trial, as an Arrow table.
@@ -272,18 +265,9 @@ def compute(
 
 
 def write_trials(work: Work, folder: Path, config: Mapping[str, Any] | None = None) -> None:
-    """Write the table of all trials, with a hash of the config and the versions of all batches."""
-    counts = Counter(
-        json.dumps(batch.metadata["versions"], sort_keys=True)
-        for name, trial in work.unique().items()
-        for numbers, batch in work.batches[name].items()
-        if numbers.start < trial.runs  # others are of an earlier config, or fresh runs
-    )
-    metadata = {
-        "trials_of": None if config is None else trials_hash(config),
-        "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
-    }
-    write_table(work.table(), folder / TRIALS, metadata)
+    """Write the table of all trials, with a hash of the config and the versions that ran them."""
+    trials_of = None if config is None else trials_hash(config)
+    write_table(work.table(), folder / TRIALS, {"trials_of": trials_of, "versions": work.versions})
 
 
 def read_trials(folder: Path) -> Any:
@@ -302,18 +286,11 @@ def trials_hash(config: Mapping[str, Any]) -> str:
     return config_hash({name: value for name, value in config.items() if name not in names})
 
 
-def version_rows(folder: Path) -> list[tuple[str, str]]:
-    """List the versions that computed a folder; with numbers of batches where they differ."""
+def stored_versions(folder: Path) -> dict[str, str]:
+    """Return the versions of packages that computed the runs of a folder."""
     table = read_trials(folder)
-    stored = [] if table is None else table_metadata(table)["versions"]
-    used, rows = stored or [(versions(), 0)], []
-    for name in dict.fromkeys(name for each, _ in used for name in each):
-        counts: Counter[str] = Counter()
-        for each, batches in used:
-            counts[each.get(name, "unknown")] += batches
-        several = [f"{version} ({count:,} batches)" for version, count in sorted(counts.items())]
-        rows.append((name, ", ".join(several) if len(counts) > 1 else next(iter(counts))))
-    return rows
+    stored = {} if table is None else table_metadata(table)["versions"]
+    return stored or versions()
 
 
 def settings_columns(trials: Sequence[Trial]) -> dict[str, list[Any]]:

@@ -14,7 +14,7 @@ import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from shlex import quote
@@ -97,11 +97,6 @@ def describe_origin(folder: Path) -> str:
 def rerun_command(command: str, folder: Path) -> str:
     """Return the command that makes the results of a folder again, in the same folder."""
     return f"expectant {command} {quote(str(folder / CONFIG))} --out {quote(str(folder))}"
-
-
-def folder_note(folder: Path) -> str:
-    """Say where a command with a relative folder has to be run."""
-    return "" if folder.is_absolute() else "in the working directory in which this page was written"
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -213,15 +208,16 @@ class Store:
     def path(self, name: str, numbers: range) -> Path:
         return self.folder / RUNS / f"{name}-{numbers.start:05d}-{len(numbers):04d}.parquet"
 
-    def index(self) -> dict[str, list[range]]:
-        """List the numbers of runs in every batch, by the storage names of their trials."""
-        index: dict[str, list[range]] = {}
-        for path in sorted((self.folder / RUNS).glob("*.parquet")):
+    @cached_property
+    def batches(self) -> dict[str, set[range]]:
+        """The numbers of runs in every batch, by the storage names of their trials."""
+        batches: dict[str, set[range]] = {}
+        for path in (self.folder / RUNS).glob("*.parquet"):
             match = re.fullmatch(r"(.*)-([0-9]+)-([0-9]+)", path.stem)
             if match:
                 numbers = range(int(match[2]), int(match[2]) + int(match[3]))
-                index.setdefault(match[1], []).append(numbers)
-        return index
+                batches.setdefault(match[1], set()).add(numbers)
+        return batches
 
     def load(self, name: str, numbers: range) -> Batch | None:
         """Read a batch and verify its checksums; None if it is missing or damaged."""
@@ -238,23 +234,19 @@ class Store:
         except (FileNotFoundError, KeyError, TypeError, ValueError):
             return None
 
-    def curves(self, name: str, batches: Sequence[range], runs: int) -> np.ndarray:
+    def curves(self, name: str, runs: int) -> np.ndarray:
         """Read and verify the curves (runs, points) of a trial."""
         curves: dict[int, np.ndarray] = {}
-        for numbers in batches:
+        for numbers in self.batches.get(name, ()):
             batch = self.load(name, numbers)
             if batch is not None:
                 curves.update(zip(numbers, (run.curve for run in batch.runs), strict=True))
         if not curves.keys() >= set(range(runs)):
-            raise self.incomplete()
+            raise ValueError(
+                f"{self.folder}: runs are missing or damaged; run the command that wrote it "
+                "again, which computes only those"
+            )
         return np.stack([curves[number] for number in range(runs)]) if runs else np.empty((0, 0))
-
-    def incomplete(self) -> ValueError:
-        """The error for runs that are missing or damaged."""
-        return ValueError(
-            f"{self.folder}: runs are missing or damaged; run the command that wrote it "
-            "again, which computes only those"
-        )
 
     def save(self, name: str, first: int, runs: Sequence[FinishedRun], trial: Trial) -> Batch:
         """Write a batch atomically."""
@@ -281,7 +273,9 @@ class Store:
             "value": curves.ravel(),
             "diverged": np.repeat([run.diverged for run in runs], points),
         }
-        write_table(arrow.table(columns), self.path(name, range(first, first + count)), metadata)
+        numbers = range(first, first + count)
+        write_table(arrow.table(columns), self.path(name, numbers), metadata)
+        self.batches.setdefault(name, set()).add(numbers)
         return Batch(runs, metadata)
 
 

@@ -105,7 +105,7 @@ class StudyFile:
 class Study(StudyFile):
     """A study; ``experiments`` maps its figures to their configs in the order of the report.
 
-    ``command`` recomputes its results; ``folder_note`` says where to run it.
+    ``command`` recomputes its results.
     """
 
     name: str
@@ -114,7 +114,6 @@ class Study(StudyFile):
     details: tuple[Detail, ...] = ()
     claims: tuple[Claim, ...] = ()
     command: str = ""
-    folder_note: str = ""
 
     def __repr__(self) -> str:
         content = f"{len(self.experiments)} figures, {len(self.claims)} claims"
@@ -272,7 +271,6 @@ class StudyConfig:
     """The part of a study to run; it is written beside the results.
 
     ``panels`` (a figure without panels goes by its own name) and ``agents`` select some by name.
-    ``provisional``: a first page, while more runs are computed.
     """
 
     study: Study
@@ -282,7 +280,6 @@ class StudyConfig:
     quick: bool = False
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    provisional: bool = False
 
     @property
     def asked_runs(self) -> int | None:
@@ -351,8 +348,6 @@ class StudyConfig:
     @property
     def warning(self) -> str:
         """A warning for readers unless all runs are there."""
-        if self.provisional:
-            return "first page: more runs are being computed, and replace it when they are done"
         if self.quick:
             return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
         return "" if self.runs is None else f"{self.runs} runs of everything"

@@ -15,7 +15,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.claims import AT_SWITCHES, RULES, Verdict
 from expectant.experiments.curves import CURVES
 from expectant.experiments.grid import value_text
-from expectant.experiments.runner import read_trials, version_rows
+from expectant.experiments.runner import read_trials, stored_versions
 from expectant.experiments.study import ABLATION, StudyConfig
 from expectant.experiments.trials import Trial
 from expectant.report.figure import FILES
@@ -28,10 +28,9 @@ LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the 
 def write_report(
     config: StudyConfig, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> list[Path]:
-    """Write ``report.html``, whose charts are its own, then draw all figures unless provisional."""
-    page = write_study_page(config, folder, panels, verdicts)
-    figures = () if config.provisional else config.figures
-    drawn = [path for figure in figures for path in write_figures(config, folder, panels, figure)]
+    """Write ``report.html``, whose charts are its own, and draw all figures."""
+    page, names = write_study_page(config, folder, panels, verdicts), config.figures
+    drawn = [path for figure in names for path in write_figures(config, folder, panels, figure)]
     return [*drawn, page]
 
 
@@ -110,9 +109,7 @@ def write_study_page(
         report.Claims(others, "Discussion" if study.source else "Claims without a figure"),
         _rules(config, entries),
         report.Folded("Domains", "states, transitions and rewards", _show_worlds(config)),
-        report.Environment(
-            [*version_rows(folder), ("seed", trials[0].seed)], config.command(), study.folder_note
-        ),
+        report.Environment({**stored_versions(folder), "seed": trials[0].seed}, config.command()),
     ]  # fmt: skip
     return report.write_page(folder / "report.html", sections, report.palette_of(panels))
 
@@ -178,12 +175,11 @@ def _figure_section(
         claims,
         [f"mean of {runs} run{'s' * (runs > 1)} and 95 % bootstrap interval"],
         alerts,
-        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES if not config.provisional],
+        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES],
         report.chart_of(close_ups) if close_ups else None,
         [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
         first.notes,
         config.command(figure) if len(config.figures) > 1 else "",
-        study.folder_note,
     )
 
 

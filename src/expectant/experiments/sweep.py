@@ -163,8 +163,8 @@ def run_sweep(
     runner = make_engine(engine, threads, address, kernels)
     with lock_folder(folder, text, shard, kind):
         work = Work(experiment.trials(), Store(folder))
-        stale = {name.partition("-")[0] for name in work.store.index()} - {""}
-        stale &= {name.partition("-")[0] for name in work.names if not work.batches[name]}
+        stale = {name.partition("-")[0] for name in work.store.batches} - {""}
+        stale &= {name.partition("-")[0] for name in work.names if not work.runs[name]}
         if stale:
             say(
                 f"runs of {len(stale)} trials in {folder} were computed with other code or other "

@@ -14,8 +14,8 @@ from expectant.core.rules import is_number
 from expectant.experiments.best import Best, select_best
 from expectant.experiments.curves import group_panels
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.runner import LISTED, problem_rows, version_rows
-from expectant.experiments.store import TRIALS, folder_note, rerun_command
+from expectant.experiments.runner import LISTED, problem_rows, stored_versions
+from expectant.experiments.store import TRIALS, rerun_command
 from expectant.experiments.sweep_results import Group, SweepFolder, read_folder
 from expectant.report import (
     Curves,
@@ -61,9 +61,8 @@ def write_report(best: Best) -> list[Path]:
         trial_table(best),
         Table("What went wrong", ["trial", "what happened"], problems),
         Environment(
-            [*version_rows(folder.path), ("seed", experiment.seed)],
+            {**stored_versions(folder.path), "seed": experiment.seed},
             rerun_command("run", folder.path),
-            folder_note(folder.path),
         ),
     ]
     return [*figures, write_page(folder.path / "report.html", sections, palette)]

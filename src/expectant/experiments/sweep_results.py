@@ -53,10 +53,6 @@ class SweepFolder:
     _axes: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
-    def index(self) -> dict[str, list[range]]:
-        return self.store.index()
-
-    @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """Every column of the table but the list of values."""
         names = [name for name in self.table.column_names if name != "values"]
@@ -133,8 +129,7 @@ class SweepFolder:
 
     def curves(self, row: int) -> np.ndarray:
         """Read the curves (runs, bins) of a row's trial."""
-        name = self.columns["hash"][row]
-        return self.store.curves(name, self.index.get(name, []), self.experiment.runs)
+        return self.store.curves(self.columns["hash"][row], self.experiment.runs)
 
     def all_curves(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield every finished row with its curves (runs, bins), read a few at a time."""

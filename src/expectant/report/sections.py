@@ -244,7 +244,7 @@ class Curves(Section):
 
     ``facts`` stand below the curves; ``alerts`` are (what diverged, why); ``files`` are links to
     the figure beside the page. ``close_up`` shows more of the same. ``parameters`` are names with a
-    value for each interpretation, or one for all; ``command`` makes the figure again ``place``.
+    value for each interpretation, or one for all; ``command`` makes the figure again.
     """
 
     figure: str
@@ -258,7 +258,6 @@ class Curves(Section):
     parameters: Sequence[tuple[str, Sequence[str]]] = ()
     notes: Sequence[str] = ()
     command: str = ""
-    place: str = ""
 
     @property
     def label(self) -> str:
@@ -354,9 +353,8 @@ class Table(Section):
 
 @dataclass(frozen=True, eq=False)
 class Environment(Section):
-    """Versions and seeds, and the command that makes the page again ``place``."""
+    """Versions and seeds, and the command that makes the page again."""
 
-    shows: ClassVar[tuple[str, ...]] = ("rows",)
-    rows: Rows
+    shows: ClassVar[tuple[str, ...]] = ("facts",)
+    facts: Mapping[str, object]
     command: str = ""
-    place: str = ""
