@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,18 +9,13 @@ from expectant.report import terminal_tables as tables
 from expectant.report.formatting import format_estimate
 
 
-def rows(table: Any) -> list[list[str]]:
-    """Return the texts of all cells; a style is written in brackets."""
-
-    def text(cell: Any) -> str:
-        style = getattr(cell, "style", "")
-        return f"[{style}]{cell}" if style else str(cell)
-
-    columns = [[text(cell) for cell in column.cells] for column in table.columns]
-    return [list(row) for row in zip(*columns, strict=True)]
+def cells(table: str) -> list[list[str]]:
+    """Return the cells of all lines below the heads."""
+    lines = table.split("\n\n")[-1].splitlines()[1:]
+    return [re.split(" {2,}", line.strip()) for line in lines]
 
 
-def test_verdicts_fit_100_columns_and_stand_in_the_order_of_claims(capsys):
+def test_verdicts_fit_100_columns_and_stand_in_the_order_of_claims():
     def verdict(number: int, interpretation: str, outcome: str) -> Any:
         claim = f"claim {number} " + 20 * "which is long "
         return SimpleNamespace(
@@ -30,11 +26,10 @@ def test_verdicts_fit_100_columns_and_stand_in_the_order_of_claims(capsys):
     table = tables.verdict_table([
         verdict(7, "text", "holds"), verdict(2, "text", "unclear"), verdict(2, "authors", "equal"),
     ])  # fmt: skip
-    first, second = rows(table)
-    assert (first[0], first[2:]) == ("2", ["[yellow]unclear", "[blue]equal"])
-    assert second == ["7", "short (ours)", "[green]holds", ""]
-    tables.print_table(table)
-    assert max(map(len, capsys.readouterr().out.splitlines())) == 100
+    first, second = cells(table)
+    assert (first[0], first[2:]) == ("2", ["unclear", "equal"]) and first[1].endswith(" …")
+    assert second == ["7", "short (ours)", "holds"]
+    assert max(map(len, table.splitlines())) <= 100
 
 
 def test_rows_of_the_adaptation_test():
@@ -44,15 +39,15 @@ def test_rows_of_the_adaptation_test():
         "why": "in part",
     }  # fmt: skip
     diverged = row | {"adaptation": None, "why": ""}
-    assert rows(tables.adaptation_table([row, diverged])) == [
-        ["one", "all", "[yellow]undecided (in part)", "0.96", "0.50", "0.25 to 0.75", "1 of 2"],
-        ["one", "all", "[yellow]undecided", "0.96", "–", "0.25 to 0.75", "1 of 2"],
+    assert cells(tables.adaptation_table([row, diverged])) == [
+        ["one", "all", "undecided (in part)", "0.96", "0.50", "0.25 to 0.75", "1 of 2"],
+        ["one", "all", "undecided", "0.96", "–", "0.25 to 0.75", "1 of 2"],
     ]
 
 
 def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: Any):
     panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
-    first, _, last = rows(tables.curve_table([panel]))
+    first, _, last = cells(tables.curve_table([panel]))
     returns = panel.curves["q_learning"]
     estimates = []
     for part in (returns, returns[:, -2:]):
@@ -69,7 +64,4 @@ def test_numbers_that_move_by_more_than_the_margin_are_marked():
         {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
         {**base, **variant, "verdicts": {1: "unclear", 3: "unclear"}},
     ])  # fmt: skip
-    assert rows(table) == [
-        ["text", "as it is", "", "+", "−", "?"],
-        ["text", "k", "3", "[reverse]?", "", "?"],
-    ]
+    assert cells(table) == [["text", "as it is", "+", "−", "?"], ["text", "k", "3", "?*", "?"]]

@@ -39,7 +39,7 @@ def run(
         from expectant.experiments.study import find_config
         from expectant.experiments.sweep import run_file
         from expectant.experiments.sweep_report import report_sweep
-        from expectant.report.terminal_tables import curve_table, mean_returns, print_table
+        from expectant.report.terminal_tables import curve_table, mean_returns
 
         experiment, work = run_file(
             find_config(config), out, threads=threads, engine=engine, address=address, shard=shard
@@ -59,7 +59,7 @@ def run(
     if json:
         print_json(data)
     else:
-        print_table(curve_table(panels)) if panels else print(work)
+        print(curve_table(panels) if panels else work)
         if page is not None:
             print(f"report: {page}")
     raise typer.Exit(1 if work.failed else 0)

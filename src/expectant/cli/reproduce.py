@@ -69,7 +69,7 @@ def reproduce(
             if json:
                 print_json(rows)
             else:
-                tables.print_table(tables.dependence_table(rows))
+                print(tables.dependence_table(rows))
                 print(f"all differences: {folder / 'interpretations.json'}")
             return
         folder = out or Path(source.out)
@@ -82,7 +82,7 @@ def reproduce(
         print_json(rows or [verdict.to_dict() for verdict in verdicts])
         return
     if rows:
-        tables.print_table(tables.adaptation_table(rows))
+        print(tables.adaptation_table(rows), end="\n\n")
     if verdicts:
-        tables.print_table(tables.verdict_table(verdicts))
+        print(tables.verdict_table(verdicts), end="\n\n")
     print(*filter(None, [config.warning, f"report: {target / 'report.html'}"]), sep="\n")

@@ -1,96 +1,58 @@
-"""Tables for the terminal."""
+"""Tables that commands print."""
 
 from __future__ import annotations
 
-import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from expectant.analysis.curves import interval
+from expectant.core.formatting import text_table
 from expectant.report.formatting import format_estimate, format_number, format_two_digits
 
-WIDTH = 100  # where the output is not a terminal
-COLOURS = {
-    "holds": "green", "does not hold": "red", "equal": "blue", "unclear": "yellow",
-    "undecided": "yellow", "adaptive": "green", "not adaptive": "red",
-}  # fmt: skip
+LONGEST = 60  # letters of a claim
 SIGNS = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
 
 
-def print_table(table: Any) -> None:
-    """Print a table to standard output."""
-    from rich.console import Console
-
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
-
-
-def _table(
-    title: str, left: Sequence[str], right: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> Any:
-    """Return a table of plain texts, with columns aligned to the left, then to the right."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    shape = {"box": box.SIMPLE_HEAD, "pad_edge": False, "collapse_padding": True}
-    table = Table(title=title, title_justify="left", **shape)  # type: ignore[arg-type]
-    for name in left:
-        table.add_column(name)
-    for name in right:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
-    return table
-
-
-def _colour(verdict: str) -> Any:
-    from rich.text import Text
-
-    return Text(verdict, COLOURS.get(verdict, ""))
-
-
-def verdict_table(verdicts: Sequence[Any]) -> Any:
+def verdict_table(verdicts: Sequence[Any]) -> str:
     """Return verdicts with claims in rows and interpretations in columns."""
     names = list(dict.fromkeys(verdict.interpretation for verdict in verdicts))
     rows = []
     for number in sorted({verdict.id for verdict in verdicts}):
         by_name = {v.interpretation: v for v in verdicts if v.id == number}
         first = next(iter(by_name.values()))
-        ours = " (ours)" if first.ours else ""
-        outcomes = [_colour(by_name[name].verdict) if name in by_name else "" for name in names]
-        rows.append([str(number), (first.short or first.claim) + ours, *outcomes])
-    return _table("", ["", "claim", *(name or "verdict" for name in names)], [], rows)
+        claim = textwrap.shorten(first.short or first.claim, LONGEST, placeholder=" …")
+        outcomes = [str(by_name[name].verdict) if name in by_name else "" for name in names]
+        rows.append([str(number), claim + " (ours)" * first.ours, *outcomes])
+    heads = ["", "claim", *(name or "verdict" for name in names)]
+    return text_table(heads, rows, left=range(1, len(heads)))
 
 
-def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
-    """Return variants in rows and claims in columns; marked: moved by more than the margin."""
-    from rich.text import Text
-
+def dependence_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return variants in rows and claims in columns."""
     claims = sorted({claim for row in rows for claim in row["verdicts"]})
     lines = []
     for row in rows:
-        cells = []
+        cells = [row["interpretation"], row["detail"] or "as it is", row["choice"] or ""]
         for claim in claims:
             matters = any(part["matters"] for part in row["moved"].get(claim, ()))
-            sign = SIGNS.get(row["verdicts"].get(claim, ""), "")
-            cells.append(Text(sign, "reverse" if matters else ""))
-        detail, choice = row["detail"] or "as it is", row["choice"] or ""
-        lines.append([row["interpretation"], detail, choice, *cells])
-    title = (
-        "+ holds, = equal, − does not hold, ? unclear; marked: its number differs from the named "
+            cells.append(SIGNS.get(row["verdicts"].get(claim, ""), "") + "*" * matters)
+        lines.append(cells)
+    heads = ["interpretation", "detail", "choice", *map(str, claims)]
+    legend = (
+        "+ holds, = equal, − does not hold, ? unclear; *: its number differs from the named "
         "interpretation's by more than the margin"
     )
-    return _table(title, ["interpretation", "detail", "choice", *map(str, claims)], [], lines)
+    return f"{legend}\n\n{text_table(heads, lines, left=range(len(heads)))}"
 
 
-def curve_table(panels: Sequence[Any]) -> Any:
+def curve_table(panels: Sequence[Any]) -> str:
     """Return means over all episodes and over the last quarter."""
     heads, rows = curve_rows(panels)
-    names = heads.index("runs")
-    title = f"mean {panels[0].quantity}, 95 % intervals"
-    return _table(title, heads[:names], heads[names:], rows)
+    table = text_table(heads, rows, left=range(heads.index("runs")))
+    return f"mean {panels[0].quantity}, 95 % intervals\n\n{table}"
 
 
 def curve_rows(panels: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
@@ -125,16 +87,16 @@ def _estimate(runs: np.ndarray) -> str:
     return f"{value} ({between})" if between else "diverged" if value == "–" else value
 
 
-def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
+def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the adaptation test with one line per agent and backup distribution."""
     lines = []
     for row in rows:
         keys = ("P1", "adaptation", "adaptation_low", "adaptation_high")
         first, mean, low, high = (format_two_digits(row[key]) for key in keys)
-        verdict = _colour(row["verdict"]).append(f" ({row['why']})" if row["why"] else "")
+        verdict = row["verdict"] + (f" ({row['why']})" if row["why"] else "")
         adapted = f"{row['adapted_seeds']} of {len(row['phase2'])}"
         lines.append(
             [row["agent"], row["backups"], verdict, first, mean, f"{low} to {high}", adapted]
         )
-    heads = ["P1", "adaptation", "95 %", "seeds that adapted"]
-    return _table("Local-change adaptation test", ["agent", "backups", "verdict"], heads, lines)
+    heads = ["agent", "backups", "verdict", "P1", "adaptation", "95 %", "seeds that adapted"]
+    return f"Local-change adaptation test\n\n{text_table(heads, lines, left=range(3))}"
