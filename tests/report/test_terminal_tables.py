@@ -11,7 +11,7 @@ from expectant.report.formatting import format_estimate
 
 def cells(table: str) -> list[list[str]]:
     """Return the cells of all lines below the heads."""
-    lines = table.split("\n\n")[-1].splitlines()[1:]
+    lines = table.rsplit("\n\n", maxsplit=1)[-1].splitlines()[1:]
     return [re.split(" {2,}", line.strip()) for line in lines]
 
 

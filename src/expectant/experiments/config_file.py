@@ -23,9 +23,8 @@ from expectant.experiments.grid import (
     EVERY,
     PanelConfig,
     Point,
-    Varied,
-    make_panel,
     parameters_of_table,
+    read_axes,
 )
 from expectant.experiments.recording import Record, parse_record
 from expectant.experiments.toml_tables import (
@@ -62,17 +61,6 @@ ANYTHING: Rule[Any] = Rule("a list of texts, or a probe", lambda value: value)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanelTable:
-    """One of the ``panels``: its name, and the settings that it changes."""
-
-    name: str = key(text())
-    title: str = key(text(), "")
-    domain: Mapping[str, Any] = key(table(), {})
-    features: Mapping[str, Any] = key(table(), {})
-    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
-
-
-@dataclass(frozen=True, kw_only=True)
 class CommonKeys:
     """The keys of a config file that an experiment keeps; 0 and "" if they are not given.
 
@@ -93,11 +81,13 @@ class CommonKeys:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfigFile(Varied, CommonKeys, PanelTable):
+class ConfigFile(CommonKeys, PanelConfig):
     """The keys of a config file."""
 
     record: Any = key(ANYTHING, None)
-    panels: tuple[PanelTable, ...] = key(tables(PanelTable), (PanelTable(name=""),))
+    grid: Mapping[str, Any] = key(table(), {})
+    linked: tuple[Mapping[str, Any], ...] = key(tables(), ())
+    panels: tuple[PanelConfig, ...] = key(tables(PanelConfig), (PanelConfig(name=""),))
 
     def __post_init__(self) -> None:
         if bool(self.episodes) == bool(self.steps):
@@ -113,6 +103,7 @@ class ConfigFile(Varied, CommonKeys, PanelTable):
 
     def expand_panels(self) -> Iterator[PanelConfig]:
         """Yield the panels, with the common tables filled in."""
+        axes = list(read_axes(vars(self)))
         for panel in self.panels:
             domain, features = {**self.domain, **panel.domain}, {**self.features, **panel.features}
             agents = merge_agents(self.agents, panel.agents)
@@ -120,7 +111,7 @@ class ConfigFile(Varied, CommonKeys, PanelTable):
                 raise ConfigError("at least one is needed", "agents")
             for name, agent in agents.items():
                 convert(text(), agent.get("label", name), "agents", name, "label")
-            yield make_panel(PanelConfig(panel.name, panel.title, domain, features, agents), self)
+            yield replace(panel, domain=domain, features=features, agents=agents).with_axes(axes)
 
 
 def merge_agents(
@@ -243,13 +234,9 @@ class Experiment(CommonKeys):
                 path = f"agents.{point['base_agent']}" if base is Agent else name
                 built[identifier] = build_component(base, path, point[name], self.trust)
             components[name] = built[identifier]
-        names = {"experiment": self.name, "interpretation": ""}
-        return Trial(**{**point, **components, **self.common(), **names})
-
-    def common(self) -> dict[str, Any]:
-        """Return the fields that all trials share: length, runs, seed, record."""
         shared = {field.name for field in fields(self)} & {field.name for field in fields(Trial)}
-        return {name: getattr(self, name) for name in shared}
+        common = {name: getattr(self, name) for name in shared}  # length, runs, seed, record
+        return Trial(**{**point, **components}, **common, experiment=self.name, interpretation="")
 
     def check(self) -> None:
         """Build every component once, so that mistakes are found before anything runs."""

@@ -13,11 +13,11 @@ from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
     convert,
-    inside,
     key,
-    read_table,
     table,
+    table_of,
     tables,
+    text,
 )
 
 Path = tuple[str, ...]  # such as ("agents", "lookahead", "model", "step")
@@ -33,26 +33,6 @@ def _values(value: object) -> list[Any]:
 
 
 VALUES = Rule("a list of values", _values)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Varied:
-    """The keys that list values, of a whole config or of one component's table."""
-
-    grid: Mapping[str, Any] = key(table(), {})
-    linked: tuple[Mapping[str, Any], ...] = key(tables(), ())
-
-    def axes(self, above: Path = ()) -> Iterator[Axis]:
-        """Read the axes; their paths go on from ``above``."""
-        groups = {("grid", *path): {path: values} for path, values in leaves(self.grid)}
-        groups |= {("linked", str(n)): dict(leaves(each)) for n, each in enumerate(self.linked)}
-        for place, columns in groups.items():
-            where, paths = dotted((*above, *place)), tuple((*above, *path) for path in columns)
-            lists = [convert(VALUES, values, where) for values in columns.values()]
-            if len(set(map(len, lists))) > 1:
-                lengths = {dotted(path): len(values) for path, values in columns.items()}
-                raise ConfigError(f"must be lists of one length, got {lengths}", where)
-            yield Axis(paths, tuple(zip(*lists, strict=True)), where)
 
 
 @dataclass(frozen=True)
@@ -80,16 +60,60 @@ class Axis:
         return replace(self, paths=tuple(paths.values()), rows=tuple(distinct.values()))
 
 
-@dataclass(frozen=True)
-class PanelConfig:
-    """One panel's tables, as data, and the axes along which they are varied."""
+def read_axes(data: Mapping[str, Any], *above: str) -> Iterator[Axis]:
+    """Read ``grid`` and ``linked`` of a table; paths in it go on from ``above``."""
+    grid = convert(table(), data.get("grid", {}), *above, "grid")
+    linked = convert(tables(), data.get("linked", ()), *above, "linked")
+    groups = {("grid", *path): {path: values} for path, values in leaves(grid)}
+    groups |= {("linked", str(n)): dict(leaves(each)) for n, each in enumerate(linked)}
+    for place, columns in groups.items():
+        where, paths = dotted((*above, *place)), tuple((*above, *path) for path in columns)
+        lists = [convert(VALUES, values, where) for values in columns.values()]
+        if len(set(map(len, lists))) > 1:
+            lengths = {dotted(path): len(values) for path, values in columns.items()}
+            raise ConfigError(f"must be lists of one length, got {lengths}", where)
+        yield Axis(paths, tuple(zip(*lists, strict=True)), where)
 
-    name: str
-    title: str
-    domain: Mapping[str, Any]
-    features: Mapping[str, Any]
-    agents: Mapping[str, Mapping[str, Any]]
+
+@dataclass(frozen=True, kw_only=True)
+class PanelConfig:
+    """The tables of a panel's components, as data, and the axes along which they are varied."""
+
+    name: str = key(text())
+    title: str = key(text(), "")
+    domain: Mapping[str, Any] = key(table(), {})
+    features: Mapping[str, Any] = key(table(), {})
+    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
     axes: tuple[Axis, ...] = ()
+
+    def with_axes(self, common: Sequence[Axis]) -> PanelConfig:
+        """Move the axes out of the tables of components, and check them with the common ones."""
+        tables = {("domain",): self.domain, ("features",): self.features}
+        tables |= {("agents", name): agent for name, agent in self.agents.items()}
+        inner = [axis for path, component in tables.items() for axis in read_axes(component, *path)]
+        plain = {
+            path: {name: value for name, value in component.items() if name not in VARIED}
+            for path, component in tables.items()
+        }
+        panel = replace(
+            self,
+            domain=plain["domain",],
+            features=plain["features",],
+            agents={name: plain["agents", name] for name in self.agents},
+            axes=(*common, *inner),
+        )
+        for axis in panel.axes:
+            for path in axis.paths:
+                _check_path(path, axis.where, panel.agents)
+        for agent in panel.agents:
+            places: dict[Path, str] = {}
+            for axis in panel.axes_for(agent):
+                for path in axis.paths:
+                    if path in places:
+                        problem = f"must be varied in one place, got {places[path]} as well"
+                        raise ConfigError(problem, axis.where)
+                    places[path] = axis.where
+        return panel
 
     def axes_for(self, agent: str) -> list[Axis]:
         """Return the axes that concern one agent."""
@@ -102,9 +126,13 @@ class PanelConfig:
         for agent in self.agents:
             axes = self.axes_for(agent)
             for rows in itertools.product(*(axis.rows for axis in axes)):
-                yield self.point(agent, combine_rows(axes, rows))
+                pairs = zip(axes, rows, strict=True)
+                yield self._point(
+                    agent,
+                    {p: x for axis, row in pairs for p, x in zip(axis.paths, row, strict=True)},
+                )
 
-    def point(self, agent: str, settings: Mapping[Path, Any]) -> Point:
+    def _point(self, agent: str, settings: Mapping[Path, Any]) -> Point:
         """Replace settings of one agent, and name the point by them.
 
         ``panel`` and ``agent_key`` identify the trial; ``base_panel`` and ``base_agent`` are the
@@ -141,15 +169,6 @@ def agent_label(name: str, table: Mapping[str, Any]) -> str:
     return str(table.get("label", kind.title() if kind else name))
 
 
-def combine_rows(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, Any]:
-    """Return the settings in one row of every axis."""
-    return {
-        path: value
-        for axis, row in zip(axes, rows, strict=True)
-        for path, value in zip(axis.paths, row, strict=True)
-    }
-
-
 def _with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) -> dict[str, Any]:
     """Copy a table with one setting, however deep, replaced."""
     first, *rest = path
@@ -160,40 +179,6 @@ def _with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) 
         problem = "must be a table with a kind before its settings can be listed"
         raise ConfigError(f"{first} {problem}, got {inner!r}", where)
     return {**table, first: _with_setting(inner, tuple(rest), value, where)}
-
-
-def make_panel(panel: PanelConfig, common: Varied) -> PanelConfig:
-    """Move the axes out of the tables of a panel's components, and check them with those of all."""
-    axes = [*common.axes()]
-
-    def read_component(component: Mapping[str, Any], *above: str) -> dict[str, Any]:
-        plain = dict(component)
-        with inside(*above):
-            varied = read_table(Varied, {name: plain.pop(name) for name in VARIED if name in plain})
-        axes.extend(varied.axes(above))
-        return plain
-
-    panel = replace(
-        panel,
-        domain=read_component(panel.domain, "domain"),
-        features=read_component(panel.features, "features"),
-        agents={
-            name: read_component(agent, "agents", name) for name, agent in panel.agents.items()
-        },
-        axes=tuple(axes),
-    )
-    for axis in axes:
-        for path in axis.paths:
-            _check_path(path, axis.where, panel.agents)
-    for agent in panel.agents:
-        places: dict[Path, str] = {}
-        for axis in panel.axes_for(agent):
-            for path in axis.paths:
-                if path in places:
-                    problem = f"must be varied in one place, got {places[path]} as well"
-                    raise ConfigError(problem, axis.where)
-                places[path] = axis.where
-    return panel
 
 
 def _check_path(path: Path, where: str, agents: Mapping[str, Mapping[str, Any]]) -> None:

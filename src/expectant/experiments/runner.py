@@ -129,7 +129,9 @@ class Work:
         """Compute tasks and store their batches as they come; a failure does not stop others."""
         mark_folder(self.folder)
         if self.damaged:
-            say(f"{len(self.damaged)} batches in {self.folder} are damaged; they are computed again")
+            say(
+                f"{len(self.damaged)} batches in {self.folder} are damaged; they are computed again"
+            )
         while self.damaged:
             self.damaged.pop().unlink(missing_ok=True)
         by_name = {task.name: task for task in tasks}
@@ -163,8 +165,7 @@ class Work:
     def curves(self) -> list[np.ndarray]:
         """Read the curves (runs, points) of all trials; an error if a batch is missing."""
         curves = {
-            name: self.store.curves(name, trial.runs)
-            for name, trial in self.unique().items()
+            name: self.store.curves(name, trial.runs) for name, trial in self.unique().items()
         }
         return [
             curves[name][: trial.runs] for name, trial in zip(self.names, self.trials, strict=True)

@@ -1,7 +1,7 @@
 """TOML tables read into config classes, checked down to the last key, and written as TOML.
 
-A config class is a frozen dataclass whose fields are declared with :func:`key`. It lists the keys
-of a table with their rules and defaults; :func:`read_table` does the rest.
+A config class is a frozen dataclass. Its fields that are declared with :func:`key` are the keys of a
+table, with their rules and defaults; :func:`read_table` does the rest.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def read_table(cls: type[Config], data: Any) -> Config:
     """Read a table into a config class."""
     if not isinstance(data, dict):
         raise ValueError
-    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    declared = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = {field.name: field for field in declared if "rule" in field.metadata}
     for name in data:
         if name not in fields:
             raise ConfigError("unknown key" + suggest_name(str(name), [*fields]), name)
