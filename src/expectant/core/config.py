@@ -14,7 +14,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -315,18 +315,6 @@ def script_message(name: str) -> str:
         f"{name!r} is defined in a script, which other commands cannot import: move it to a module "
         "of its own, or go on in the script, as with sweep.best()"
     )
-
-
-def needs_trust(data: object) -> bool:
-    """Return True if data, as ``to_dict`` returns them, name code to import."""
-    if isinstance(data, list | tuple):
-        return any(map(needs_trust, data))
-    if not isinstance(data, Mapping):
-        return False
-    kind = str(data.get("kind"))
-    if ":" in kind or (kind in KINDS and KINDS[kind].module_in(dict(data)) is not None):
-        return True
-    return any(map(needs_trust, data.values()))
 
 
 def is_builtin(thing: Any) -> bool:

@@ -159,11 +159,11 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
     if "config" in facts:
         names = {key: facts[key] for key in ("name", "title") if key in facts}
         experiment = replace(read_config(folder / CONFIG, trust=trust), **names)
-        config, command = _one_figure(experiment, folder), rerun_command("run", folder)
+        config, command = _one_figure(experiment, folder), rerun_command(folder)
     else:
-        asked = {name: facts[name] for name in ("seed", "runs", "quick")}
-        asked |= {name: tuple(facts[name]) for name in ("figures", "panels", "agents")}
-        config = StudyConfig(read_study(facts["study"], trust), **asked)
+        lists = {name: tuple(facts[name]) for name in ("figures", "panels", "agents")}
+        study, asked = read_study(facts["study"], trust), ("seed", "runs", "quick")
+        config = StudyConfig(study, **lists, **{name: facts[name] for name in asked})
         command = f"{config.command()} --out {quote(str(folder))}"
     return config, group_panels(config.trials, read_curves(path, config.trials, command))
 
@@ -204,7 +204,7 @@ def _one_figure(experiment: Experiment, folder: Path) -> StudyConfig:
         title=experiment.title,
         figures=(experiment.name,),
         experiments={experiment.name: experiment},
-        command=rerun_command("run", folder),
+        command=rerun_command(folder),
     )
     return StudyConfig(study, study.figures)
 
@@ -288,7 +288,7 @@ def vary_interpretations(
             }
         )
     mark_what_matters(rows)
-    write_text(folder / VARIANTS, json.dumps(rows, indent=2, ensure_ascii=False))
+    _write_json(folder / VARIANTS, rows)
     return rows
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import numpy as np
 
 from expectant.analysis.looks import Arm
 from expectant.analysis.panel import Panel
-from expectant.core.config import SCRIPT, needs_trust
 from expectant.core.errors import describe_error
 from expectant.engine.progress import OverallProgress, say
 from expectant.experiments.curves import group_panels
@@ -32,7 +30,6 @@ from expectant.experiments.store import (
 from expectant.experiments.toml_tables import config_hash
 from expectant.experiments.trials import BATCH, WHOLE, Hashes, Shard, Trial
 
-GOLDEN_RATIO = (1 + 5**0.5) / 2
 PRINTED, LISTED = 10, 100  # trials with problems, by a command and on a page
 PARTS = ("domain", "features", "agent")
 
@@ -126,7 +123,11 @@ class Work:
     def run_tasks(
         self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], overall: OverallProgress
     ) -> None:
-        """Compute tasks and store their batches as they come; a failure does not stop others."""
+        """Compute tasks and store their batches as they come; a failure does not stop others.
+
+        First runs of all trials come first: an unfinished sweep has some runs of everything, and
+        the time that they took predicts the time left.
+        """
         mark_folder(self.folder)
         if self.damaged:
             say(
@@ -142,8 +143,9 @@ class Work:
                 kernels.load(task, overall)
             except Exception as error:  # of Numba, or of a user's part
                 self.failed[task.trial.id] = describe_error(error)
+        ordered = sorted(tasks, key=lambda task: task.numbers.start)
         for task, runs, problem in engine(
-            (task for task in order_evenly(tasks) if task.trial.id not in self.failed),
+            iter([task for task in ordered if task.trial.id not in self.failed]),
             lambda trial, part: overall.show(trial.id, overall.done + part),
         ):
             overall.done += task.cost
@@ -225,29 +227,15 @@ class Work:
         }
 
     def __repr__(self) -> str:
-        tables = [getattr(trial, part).to_dict() for trial in self.trials for part in PARTS]
-        best = f"expectant best {quote(str(self.folder))}" + " --trust" * needs_trust(tables)
-        if f"{SCRIPT}:" in str(tables):  # which commands cannot import
-            best = "sweep.best()"
         return (
             f"{len(self.trials):,} trials: {self.computed:,} batches computed, "
             f"{self.found:,} were there, {len(self.failed):,} trials failed\n"
-            f"results: {self.folder}; the best settings: {best}"
+            f"results: {self.folder}"
         )
 
 
 def arm_of(trial: Trial) -> Arm:
     return trial.experiment, trial.panel, trial.interpretation, trial.agent_key
-
-
-def order_evenly(tasks: Sequence[Task]) -> list[Task]:
-    """Order tasks such that any beginning is spread evenly over the list.
-
-    The finished part then predicts the remaining time, and an unfinished sweep has some runs of
-    everything. Multiples of the golden ratio leave no large gaps.
-    """
-    places = sorted(range(len(tasks)), key=lambda place: place * GOLDEN_RATIO % 1.0)
-    return [tasks[place] for place in places]
 
 
 def compute(

@@ -85,18 +85,13 @@ def require_kind(folder: Path, *wanted: str) -> str:
     if not kind:
         raise ValueError(f"{folder}: is no folder of results; `reproduce` and `run` write one")
     if kind not in wanted:
-        raise ValueError(f"{folder}: {describe_origin(folder)}")
+        raise ValueError(f"{folder}: has results of `expectant {COMMANDS[kind]}`")
     return kind
 
 
-def describe_origin(folder: Path) -> str:
-    """Name the command that made a folder."""
-    return f"has results of `expectant {COMMANDS[kind_of(folder)]}`"
-
-
-def rerun_command(command: str, folder: Path) -> str:
-    """Return the command that makes the results of a folder again, in the same folder."""
-    return f"expectant {command} {quote(str(folder / CONFIG))} --out {quote(str(folder))}"
+def rerun_command(folder: Path) -> str:
+    """Return the command that makes the results of a config again, in the same folder."""
+    return f"expectant run {quote(str(folder / CONFIG))} --out {quote(str(folder))}"
 
 
 def _read_json(path: Path) -> dict[str, Any]:

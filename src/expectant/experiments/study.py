@@ -20,7 +20,7 @@ from expectant.core.config import allow_local_imports, suggest_name, trust_messa
 from expectant.core.rules import whole
 from expectant.experiments.claims import Claim, Sizes, read_claims
 from expectant.experiments.config_file import Changes, Experiment, parse_config
-from expectant.experiments.store import describe_origin, kind_of, versions
+from expectant.experiments.store import versions
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
@@ -212,19 +212,15 @@ def _list_configs(folder: Path) -> list[Path]:
 
 def find_config(word: str) -> Path:
     """Find a config file: a path, a packaged study that has just one, or STUDY/CONFIG."""
-    path, folders = Path(word), packaged_studies()
     study, _, name = word.partition("/")
-    if path.is_dir() and word not in folders:
-        is_study = (path / STUDY).is_file()
-        advice = f"`expectant reproduce {word}` runs a study" if is_study else "give a config file"
-        problem = describe_origin(path) if kind_of(path) else f"is a folder; {advice}"
-        raise ConfigError(f"{word}: {problem}")
-    if path.is_file() or study not in folders:
+    path, folder = Path(word), packaged_studies().get(study)
+    if path.is_dir() and folder is None:
+        raise ConfigError(f"{word}: is a folder; give a config, or a study to `reproduce`")
+    if path.is_file() or folder is None:
         return path
-    configs = {file.stem: file for file in _list_configs(folders[study])}
-    if not name and len(configs) > 1:
-        raise ConfigError(f"{word}: has several configs; give {word}/NAME ({', '.join(configs)})")
-    name = name or next(iter(configs))
+    configs = {file.stem: file for file in _list_configs(folder)}
+    if not name and len(configs) == 1:
+        (name,) = configs
     check_known(f"{study} has no config", [name], [*configs], word)
     return configs[name]
 

@@ -62,7 +62,7 @@ def write_report(best: Best) -> list[Path]:
         Table("What went wrong", ["trial", "what happened"], problems),
         Environment(
             {**stored_versions(folder.path), "seed": experiment.seed},
-            rerun_command("run", folder.path),
+            rerun_command(folder.path),
         ),
     ]
     return [*figures, write_page(folder.path / "report.html", sections, palette)]
@@ -84,7 +84,7 @@ def best_curves(best: Best) -> Curves:
 
 
 def _sensitivity_sections(best: Best, palette: Palette) -> tuple[list[Section], list[Path]]:
-    """Draw the sensitivity in every domain where a setting was varied; return sections and files."""
+    """Draw the sensitivity in every domain with a varied setting; return sections and files."""
     sections, paths = list[Section](), list[Path]()
     folder, title = best.folder, best.folder.experiment.title
     label = f"{folder.quantity}, {best.metric.name}"

@@ -1,7 +1,7 @@
 """TOML tables read into config classes, checked down to the last key, and written as TOML.
 
-A config class is a frozen dataclass. Its fields that are declared with :func:`key` are the keys of a
-table, with their rules and defaults; :func:`read_table` does the rest.
+A config class is a frozen dataclass. Its fields declared with :func:`key` are the keys of a table,
+with their rules and defaults; :func:`read_table` does the rest.
 """
 
 from __future__ import annotations
