@@ -114,7 +114,7 @@ def test_trials_are_listed_best_first(folder, monkeypatch):
         "agent", "domain slip", "action step", "value step", "model step", "mean", "95 %",
         "diverged",
     ]  # fmt: skip
-    means = [float(row[5].replace("−", "-")) for row in table.rows if row[5] != "–"]
+    means = [float(str(row[5]).replace("−", "-")) for row in table.rows if row[5] != "–"]
     assert means == sorted(means, reverse=True) and len(means) == 50
     assert {row[-1] for row in table.rows[50:]} == {"2"}
     monkeypatch.setattr("expectant.experiments.sweep_report.MOST_ROWS", 3)

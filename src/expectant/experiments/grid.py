@@ -88,7 +88,7 @@ class PanelConfig:
 
     def with_axes(self, common: Sequence[Axis]) -> PanelConfig:
         """Move the axes out of the tables of components, and check them with the common ones."""
-        tables = {("domain",): self.domain, ("features",): self.features}
+        tables: dict[Path, Any] = {("domain",): self.domain, ("features",): self.features}
         tables |= {("agents", name): agent for name, agent in self.agents.items()}
         inner = [axis for path, component in tables.items() for axis in read_axes(component, *path)]
         plain = {

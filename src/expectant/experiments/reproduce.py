@@ -161,9 +161,9 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[StudyConfig, list[Pa
         experiment = replace(read_config(folder / CONFIG, trust=trust), **names)
         config, command = _one_figure(experiment, folder), rerun_command(folder)
     else:
-        lists = {name: tuple(facts[name]) for name in ("figures", "panels", "agents")}
-        study, asked = read_study(facts["study"], trust), ("seed", "runs", "quick")
-        config = StudyConfig(study, **lists, **{name: facts[name] for name in asked})
+        asked: dict[str, Any] = {name: facts[name] for name in ("seed", "runs", "quick")}
+        asked |= {name: tuple(facts[name]) for name in ("figures", "panels", "agents")}
+        config = StudyConfig(read_study(facts["study"], trust), **asked)
         command = f"{config.command()} --out {quote(str(folder))}"
     return config, group_panels(config.trials, read_curves(path, config.trials, command))
 
