@@ -122,6 +122,7 @@ def test_the_papers_agents_are_written_out():
         alpha(0.1),
         alpha(0.2),
         discount=1.0,
+        planning_steps=5,
         planning_update="levi",
         backups=ex.backups.Replay(50, model_fits=0),
     )

@@ -14,6 +14,7 @@ from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_plan
 from expectant.agents.state_values import learn_state_values, plan_state_values
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext
+from expectant.core.rules import whole
 from expectant.core.updates import move_row, td_target
 from expectant.core.vectors import dot
 from expectant.core.verbs import back_up, backed_up_value, function, learn, preference, tick
@@ -111,6 +112,9 @@ class CachedValues(PlanningAgent):
         MODEL_STEP,
         default="auto",
         meaning='step size of a named model; "auto": least squares up to 512 features',
+    )
+    planning_steps: int = parameter(
+        whole(0), default=10, kw_only=True, meaning="backups after every real step"
     )
 
     def build(self, context: BuildContext) -> CachedValuesPart:

@@ -13,7 +13,7 @@ from expectant.agents.planning_updates import Levi
 from expectant.agents.state_values import learn_state_values, plan_state_values
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Values
-from expectant.core.rules import Rule, one_of
+from expectant.core.rules import Rule, one_of, whole
 from expectant.core.verbs import back_up, backed_up_value, learn, preference, tick
 from expectant.models.wrappers import evaluate_at_mean
 from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
@@ -73,6 +73,9 @@ class Lookahead(PlanningAgent):
         MODEL_STEP,
         default="auto",
         meaning='step size of a named model; "auto": least squares up to 512 features',
+    )
+    planning_steps: int = parameter(
+        whole(0), default=10, kw_only=True, meaning="backups after every real step"
     )
     values: str | Values = parameter(
         Rule("'linear' or ex.agents.NetworkValues", _value_function),

@@ -140,6 +140,7 @@ def build_paper_agent(
         values[name] = as_printed(step, doubled and name in ("value_step", "action_step"))
     printed: dict[str, Any] = {"discount": 1.0, "interpretation": interpretation}
     if plans:
+        printed["planning_steps"] = 5
         values["backups"] = _paper_backups(cls, values, interpretation)
     if "planning_update" in fields:
         printed["planning_update"] = "levi"
