@@ -39,22 +39,16 @@ def seen(run, asked=TOPICS, states=None, **options) -> Answers:
     return probe_agent(ask, copy_subject(run), states or all_states(5), asked, **options)
 
 
-def test_values_preferences_and_predictions_by_hand():
+def test_values_and_preferences_by_hand():
     run = prepared(ex.Lookahead.paper(0.1, model="exact"))
     run.agent.weights[:5] = [16, 17, 18, 19, 20]
-    measures = np.zeros((2, 8))
-    measures[:, :5] = np.ones(5), range(5)
-    found = seen(run, measures=measures)
+    found = seen(run)
     np.testing.assert_array_equal(found.features, np.eye(5))
     np.testing.assert_array_equal(found.values, [16, 17, 18, 19, 20])
     left, right = found.preferences.T
     np.testing.assert_array_equal(left, [0, 15, 16, 17, 18])
     np.testing.assert_array_equal(right, [16, 17, 18, 19, 20])
     assert (found.greedy.tolist(), found.ties.tolist()) == ([1] * 5, [1] * 5)
-    np.testing.assert_array_equal(found.rewards.T, [[0, -1, -1, -1, -1], [-1, -1, -1, -1, 20]])
-    alive, cells = np.moveaxis(found.futures, -1, 0)
-    np.testing.assert_array_equal(alive.T, [[0, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
-    np.testing.assert_array_equal(cells.T, [[0, 0, 1, 2, 3], [1, 2, 3, 4, 0]])
 
 
 def test_ties_are_counted_from_the_first_of_the_best():
@@ -77,11 +71,6 @@ def test_a_policy_is_a_softmax_of_preferences_and_others_have_none():
     np.testing.assert_allclose(found[:, 1], [1 / 2, 2 / 3, 3 / 4, 4 / 5, 9 / 10])
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     assert np.isnan(seen(prepared(ex.Lookahead.paper(0.1)), ("policy",)).policy).all()
-
-
-def test_an_agent_without_a_model_predicts_nothing():
-    found = seen(prepared(ex.QLearning.paper(0.1)), ("model",), measures=np.ones((1, 8)))
-    assert np.isnan(found.rewards).all() and np.isnan(found.futures).all()
 
 
 def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
@@ -116,7 +105,7 @@ def bits(stop) -> list[Any]:
 def test_a_run_that_is_looked_at_ends_in_the_same_bits(agent):
     setup = Setup(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=4, step_limit=20)
     for stop in drive(setup, 0, simulate, new_control(), range(5)):
-        seen(stop.run, states=all_states(4), measures=np.ones((1, 8)))
+        seen(stop.run, states=all_states(4))
     (end,) = drive(setup, 0, simulate, new_control())
     assert bits(stop) == bits(end)
 
@@ -138,9 +127,6 @@ def test_compiled_answers_have_the_same_bits():
     (end,) = drive(setup, 0, load_loop(setup, True, "", Silent()), new_control())
     subject = copy_subject(end.run)
     kernel = load_probe(subject, states, True, "", Silent())
-    measures = np.arange(16.0).reshape(2, 8)
-    fast, slow = (
-        probe_agent(each, subject, states, TOPICS, measures=measures) for each in (kernel, ask)
-    )
+    fast, slow = (probe_agent(each, subject, states, TOPICS) for each in (kernel, ask))
     for one, other in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -36,24 +36,15 @@ def record_plain(domain, features, agent, frames=2, **length):
     return record(Setup(domain, features, agent, bins=200, **length), frames, False, Silent())
 
 
-def check(frame, values, actions, rewards, moves):
+def check(frame, values, actions):
     np.testing.assert_allclose(frame.values, values, atol=1e-9)
     np.testing.assert_array_equal(frame.actions, actions)
-    np.testing.assert_allclose(frame.rewards, rewards, atol=1e-9)
-    np.testing.assert_allclose(frame.moves[:, 0], moves, atol=1e-9)
 
 
 @pytest.mark.parametrize("agent", [EXACT, EXACT.replace(model="expectation", model_step=1.0)])
 def test_with_an_exact_or_perfectly_learned_model_everything_is_known(agent):
     frame = record_plain(FIVE, ex.OneHot(), agent, episodes=200).frames[-1]
-    check(frame, [16, 17, 18, 19, 20], [1] * 5, [-1, -1, -1, -1, 20], [1, 1, 1, 1, 0])
-
-
-def test_displacements_do_not_depend_on_the_features():
-    agent = EXACT.replace(value_step=0.1)
-    frame = record_plain(FIVE, ex.RandomBinary(12, 3), agent, episodes=80, seed=1).frames[-1]
-    expected = np.where(frame.actions == 1, [1, 1, 1, 1, 0], [0, -1, -1, -1, -1])
-    np.testing.assert_allclose(frame.moves[:, 0], expected, atol=1e-6)
+    check(frame, [16, 17, 18, 19, 20], [1] * 5)
 
 
 def test_nothing_is_known_at_first_and_the_goal_moves():
@@ -62,8 +53,8 @@ def test_nothing_is_known_at_first_and_the_goal_moves():
     assert recording.changes == (40,)
     by_time = {frame.time: frame for frame in recording.frames}
     assert (by_time[0].values == 0).all()
-    check(by_time[40], [16, 17, 18, 19, 20], [1] * 5, [-1, -1, -1, -1, 20], [1, 1, 1, 1, 0])
-    check(by_time[80], [20, 19, 18, 17, 16], [0] * 5, [20, -1, -1, -1, -1], [0, -1, -1, -1, -1])
+    check(by_time[40], [16, 17, 18, 19, 20], [1] * 5)
+    check(by_time[80], [20, 19, 18, 17, 16], [0] * 5)
     assert by_time[40].caption.endswith("goal on the right")
     assert by_time[80].caption.endswith("goal on the left")
 
@@ -94,7 +85,7 @@ def test_steps_can_be_counted_instead():
     np.testing.assert_array_equal(recording.curve, alone.rewards[0])
     assert recording.changes == (100, 150)
     assert {100, 150, 210} <= {frame.time for frame in recording.frames}
-    assert recording.frames[-1].phase == 2 and recording.frames[-1].moves.shape == (6, 2)
+    assert recording.frames[-1].phase == 2
 
 
 def test_a_run_that_diverges_ends_there():
@@ -126,9 +117,7 @@ def test_layouts_follow_the_drawing_of_the_domain():
     ])  # fmt: skip
 
 
-def made_up(
-    rows: int = 1, columns: int = 4, *, plane: bool = False, model: bool = True
-) -> Recording:
+def made_up(rows: int = 1, columns: int = 4, *, plane: bool = False) -> Recording:
     """Values n · time, with a change after ten of twenty episodes."""
     drawing = Drawing(
         ("x", "y"), ("left", "right"), None, None if plane else ((-1.0, 0.0), (1.0, 0.0)),
@@ -141,10 +130,8 @@ def made_up(
     )
     frames = []
     for time in (0, 5, 10, 15, 20):
-        known = np.full(states, time / 20 if model else np.nan)
-        moves = np.repeat(known[:, None], 2, axis=1)
         values, actions = np.arange(states) * float(time), np.arange(states) % 3 - 1
-        frames.append(Frame(time, f"time {time}", int(time > 10), values, actions, known, moves))
+        frames.append(Frame(time, f"time {time}", int(time > 10), values, actions))
     setup = Setup(FIVE, ex.OneHot(), ex.Lookahead(), episodes=20)
     curve = np.linspace(-3.0, 4.0, 20)
     return Recording(setup, layout, tuple(frames), np.arange(1, 21), curve, (10,))
@@ -152,8 +139,8 @@ def made_up(
 
 @pytest.mark.parametrize(
     "recording",
-    [made_up(), made_up(2, 13), made_up(40, 40, plane=True), made_up(model=False)],
-    ids=["row", "grid", "plane", "no model"],
+    [made_up(), made_up(2, 13), made_up(40, 40, plane=True)],
+    ids=["row", "grid", "plane"],
 )
 def test_every_layout_is_drawn(recording):
     with use_style():
@@ -164,7 +151,6 @@ def test_every_layout_is_drawn(recording):
             figure.canvas.draw()
             pictures.append(np.asarray(figure.canvas.buffer_rgba()).copy())
     assert (pictures[0] != pictures[1]).any()
-    assert len(figure.axes) == 2 + (not np.isnan(recording.frames[0].rewards).all())
     assert figure.get_suptitle().endswith("time 20")
     drawn = np.ravel(figure.axes[0].images[0].get_array())
     np.testing.assert_array_equal(drawn, recording.frames[-1].values)

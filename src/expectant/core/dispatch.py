@@ -51,20 +51,11 @@ def intercept_calls(interceptor: Interceptor) -> Iterator[None]:
 
 def verb(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
     """Declare a verb that every part of its kind must implement."""
-    declared = _make_verb(stub, None)
-    VERBS.append(declared)
-    return declared
+    return _make_verb(stub, None)
 
 
 def optional(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
     """Declare a verb with a default: its own body serves parts that do not implement it."""
-    declared = _make_verb(stub, stub)
-    VERBS.append(declared)
-    return declared
-
-
-def plain(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
-    """Declare an optional verb for Python alone; compiled code and results never depend on it."""
     return _make_verb(stub, stub)
 
 
@@ -131,6 +122,7 @@ def _make_verb(
     result.implementations = implementations
     result.fallback = fallback
     result.register = register
+    VERBS.append(result)
     return cast(Verb[Answer_co], result)
 
 

@@ -11,8 +11,7 @@ and dispatches on the type of its first argument (:mod:`expectant.core.dispatch`
         return model.reward
 
 A part must implement the verbs of its kind that are declared with ``@verb``. Those with
-``@optional`` and ``@plain`` have a default, their own body; ``@plain`` ones are called from Python
-only, all others also from compiled code.
+``@optional`` have a default, their own body.
 
 Shape letters in docstrings: d features, D the same padded to a multiple of eight, k active
 features, A actions, S states of a finite MDP, O outcomes of a state and action, P phases.
@@ -22,10 +21,10 @@ from __future__ import annotations
 
 import math
 
-from expectant.core.dispatch import Verb, delegate, function, optional, plain, verb
+from expectant.core.dispatch import Verb, delegate, function, optional, verb
 
 __all__ = [  # noqa: RUF022  grouped by kind
-    "Verb", "delegate", "function", "optional", "plain", "verb",
+    "Verb", "delegate", "function", "optional", "verb",
     # domains
     "reset", "step", "observation", "truncated", "state_index", "phase", "outcome", "reward_now",
     # features
@@ -34,7 +33,7 @@ __all__ = [  # noqa: RUF022  grouped by kind
     # models
     "fit", "backed_up_value", "backed_up_action_value", "draw_outcome", "sample_next",
     "add_expected", "next_predecessor", "predecessor", "expected_next_state", "duration",
-    "on_transition", "on_value_update", "unwrapped",
+    "on_transition", "on_value_update",
     # step sizes
     "adapt", "adapt_columns", "rate", "mean_rate", "value_change", "tick", "adapt_listed",
     # backups
@@ -236,15 +235,6 @@ def on_transition(model, transition):
 @optional
 def on_value_update(model, state, change, discount):
     """Observe that the value weights moved by ``change`` times ``state``."""
-
-
-@plain
-def unwrapped(model):
-    """Return the model whose predictions hold for any weights and need no random draws.
-
-    Models that sample, or cache values of the agent's present weights, return the one they wrap.
-    """
-    return model
 
 
 # --------------------------------------------------------------------------------------- step sizes

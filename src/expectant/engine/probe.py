@@ -1,9 +1,7 @@
-"""Probes: values, preferences and predictions of an agent at some states.
+"""Probes: features, values, preferences and policy of an agent at some states.
 
 A *copy* is asked, so that whatever asking changes is not the run's: what features remember, the
-generator that a model draws from, scratch. A model is asked through ``backed_up_value`` alone: with
-weights of zero it gives the reward r(s, a), and weights w add wᵀ s̄(s, a). So every model can be
-asked, for the expectation of all that is linear in the features.
+generator that a model draws from, scratch.
 """
 
 from __future__ import annotations
@@ -21,18 +19,8 @@ from expectant.core import tree
 from expectant.core.dispatch import unowned
 from expectant.core.errors import PartError
 from expectant.core.memory import zeros
-from expectant.core.reductions import padded_size
 from expectant.core.vectors import Binary, Weighted, add, state_value
-from expectant.core.verbs import (
-    backed_up_value,
-    encode,
-    function,
-    index,
-    policy,
-    preference,
-    size,
-    unwrapped,
-)
+from expectant.core.verbs import encode, function, index, policy, preference, size
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
 from expectant.engine.progress import Reporter
 from expectant.jit.compile import Kernel, compile_for, is_compiled, use_compiled
@@ -60,9 +48,7 @@ class Answers(NamedTuple):
     ``features`` (n, d): the feature vectors, written out. ``values`` (n,): state values, the
     greatest action value where there are only those. ``preferences`` (n, A) with ``greedy`` (n,),
     the first of the actions that are preferred, and ``ties`` (n,), how many those are. ``policy``
-    (n, A): π(a | s), NaN for agents without. Of the model, NaN for agents without: ``rewards``
-    (n, A), and ``futures`` (n, A, g), what each of g measures of the next state is expected to be,
-    counted as zero where an episode ends.
+    (n, A): π(a | s), NaN for agents without.
     """
 
     features: np.ndarray
@@ -71,33 +57,17 @@ class Answers(NamedTuple):
     greedy: np.ndarray
     ties: np.ndarray
     policy: np.ndarray
-    rewards: np.ndarray
-    futures: np.ndarray
-
-
-class NoModelPart(NamedTuple):
-    """Stands for the model of an agent that has none."""
-
-    unknown: float
-
-
-@backed_up_value.register(NoModelPart)
-def _(model, state, action, weights, discount):
-    return model.unknown
 
 
 class Questions(NamedTuple):
     """A subject, the states to probe it at, and its answers.
 
-    State values come from ``weights``, (D,) or (A, D) or a part; the model predicts ``measures``
-    (g, D); ``nothing`` (D,) is zero. ``action`` led to the states (−1: episodes begin there).
+    State values come from ``weights``, (D,) or (A, D) or a part. ``action`` led to the states (−1:
+    episodes begin there).
     """
 
     subject: Subject
-    model: object
     weights: object
-    measures: np.ndarray
-    nothing: np.ndarray
     states: States
     action: int
     answers: Answers
@@ -116,18 +86,6 @@ def store_preferences(agent, state, n, answers):
             ties += 1
     answers.greedy[n] = chosen
     answers.ties[n] = ties
-
-
-@function
-def predict_outcomes(questions, state, n):
-    """Store the reward and next state that the model expects of every action."""
-    model, measures, answers = questions.model, questions.measures, questions.answers
-    for action in range(answers.rewards.shape[1]):
-        reward = backed_up_value(model, state, action, questions.nothing, 0.0)
-        answers.rewards[n, action] = reward
-        for i in range(measures.shape[0]):
-            expected = backed_up_value(model, state, action, measures[i], 1.0)
-            answers.futures[n, action, i] = expected - reward
 
 
 @function
@@ -155,12 +113,10 @@ def answer_all(questions):
             store_preferences(agent, state, n, answers)
         if answers.policy.shape[0] > 0:
             policy(agent, state, answers.policy[n])
-        if answers.rewards.shape[0] > 0:
-            predict_outcomes(questions, state, n)
     return DONE
 
 
-TOPICS = ("features", "values", "preferences", "policy", "model")
+TOPICS = ("features", "values", "preferences", "policy")
 DRY_RUN_STATES = 20
 
 
@@ -207,15 +163,13 @@ def probe_agent(
     subject: Subject,
     states: States,
     asked: Collection[str],
-    *,
-    measures: np.ndarray | None = None,
     action: int = -1,
 ) -> Answers:
     """Probe an agent at states, on some of the TOPICS.
 
     Features with memory take a state as the successor of ``action``; −1: as the first.
     """
-    questions = _questions(subject, states, asked, measures, action)
+    questions = _questions(subject, states, asked, action)
     if kernel(questions) == NO_FEATURE:
         raise PartError(
             f"encode of {type(subject.features).__name__} must write features from 0 to "
@@ -225,23 +179,13 @@ def probe_agent(
 
 
 def _questions(
-    subject: Subject,
-    states: States,
-    asked: Collection[str],
-    measures: np.ndarray | None = None,
-    action: int = -1,
+    subject: Subject, states: States, asked: Collection[str], action: int = -1
 ) -> Questions:
-    """Return the questions about some states, with room for the answers."""
-    ranges, nothing = subject.ranges, np.zeros(padded_size(subject.ranges.features))
-    measures = np.zeros((0, nothing.size)) if measures is None else measures
-    agent: Any = inner_agent(subject.agent)
-    planner: Any = getattr(agent, "planner", None)
-    model: Any = unwrapped(planner.model) if hasattr(planner, "model") else None
-    if type(model) not in backed_up_value.implementations:
-        model = NoModelPart(np.nan)
+    """Return the questions about some states, with arrays for the answers."""
+    ranges = subject.ranges
     weights: Any = np.zeros((0, ranges.features))
     if _has_values(subject):
-        weights = agent.weights
+        weights = inner_agent(subject.agent).weights
     elif "values" in asked:
         name = type(subject.agent).__name__
         raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")
@@ -253,10 +197,8 @@ def _questions(
         greedy=zeros(rows["preferences"], np.int64),
         ties=zeros(rows["preferences"], np.int64),
         policy=zeros((rows["policy"], ranges.actions)),
-        rewards=zeros((rows["model"], ranges.actions)),
-        futures=zeros((rows["model"], ranges.actions, len(measures))),
     )
-    return Questions(subject, model, weights, measures, nothing, states, action, answers)
+    return Questions(subject, weights, states, action, answers)
 
 
 def _has_values(subject: Subject) -> bool:

@@ -30,7 +30,6 @@ from expectant.core.verbs import (
     function,
     load,
     sample_next,
-    unwrapped,
 )
 from expectant.domains.finite import END, PHASE, phase_array, require_mdp
 from expectant.features.discrete import feature_table
@@ -249,11 +248,6 @@ class SamplePart(NamedTuple):
 
 
 delegate(SamplePart, "distribution", fit)
-
-
-@unwrapped.register(SamplePart)
-def _(model):
-    return model.distribution
 
 
 @backed_up_value.register(SamplePart)

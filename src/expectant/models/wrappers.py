@@ -43,7 +43,6 @@ from expectant.core.verbs import (
     predecessor,
     sample_next,
     size,
-    unwrapped,
     value,
 )
 from expectant.models.expectation import LinearExpectation, LinearPart
@@ -63,7 +62,7 @@ class ExplorationBonusPart(NamedTuple):
 
 PREDICTION = (add_expected, expected_next_state, sample_next, next_predecessor, predecessor)
 delegate(ExplorationBonusPart, "model", *PREDICTION)
-delegate(ExplorationBonusPart, "model", fit, begin, on_truncation, on_value_update, unwrapped)
+delegate(ExplorationBonusPart, "model", fit, begin, on_truncation, on_value_update)
 
 
 @function
@@ -160,11 +159,6 @@ def _(cached, state, action, weights, discount):
     return dot(state, cached.lookahead[action])
 
 
-@unwrapped.register(CachedLookaheadPart)
-def _(cached):
-    return cached.model
-
-
 @on_value_update.register(CachedLookaheadPart)
 def _(cached, state, change, discount):
     lookahead, transposed = cached.lookahead, cached.transposed
@@ -202,7 +196,7 @@ class ValueAtMeanPart(NamedTuple):
     zeros: np.ndarray
 
 
-delegate(ValueAtMeanPart, "model", unwrapped, fit, on_transition, sample_next, begin, on_truncation)
+delegate(ValueAtMeanPart, "model", fit, on_transition, sample_next, begin, on_truncation)
 
 
 @backed_up_value.register(ValueAtMeanPart)

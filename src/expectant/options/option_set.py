@@ -30,7 +30,6 @@ from expectant.core.verbs import (
     predecessor,
     sample_next,
     stop_of,
-    unwrapped,
 )
 from expectant.options.models import build_exact_models, build_learned_models
 
@@ -141,11 +140,6 @@ def _(choices, state, action, successor):
     if action < choices.actions:
         return sample_next(choices.model, state, action, successor)
     return sample_next(choices.extended, state, action - choices.actions, successor)
-
-
-@unwrapped.register(ChoicesPart)
-def _(choices):
-    return choices._replace(model=unwrapped(choices.model))
 
 
 @begin.register(ChoicesPart)

@@ -18,7 +18,6 @@ from expectant.core.config import KINDS, suggest_name
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.core.interfaces import Agent, Domain, Drawing, Features
-from expectant.core.reductions import padded_size
 from expectant.core.rules import whole
 from expectant.domains.corridor import Corridor
 from expectant.engine.driver import drive, fraction_done, new_control
@@ -38,10 +37,9 @@ FPS, DOTS = 8, 110  # frames per second, dots per inch
 AT_CHANGE, AT_END = 4, 8  # repeats of the frames before a change and at the end
 BINS = 200  # of the learning curve, where steps are counted
 LATTICE, APART = 40, 3  # probed points along each axis of a plane; every third has a mark
-UNDECIDED = -1  # instead of a greedy action, where several are equally good
+UNDECIDED = -1  # in the place of a greedy action
 WIDTH = 8.0  # inches
 ROBUST = (0.5, 99.5)  # percentiles that the scales span
-LONGEST = 1.5  # longest arrow, in distances between marks
 SMOOTHED = 50  # a point of the curve averages the last fiftieth of it
 GOAL_COLOUR, WALL_COLOUR, CURVE_COLOUR = "#D55E00", "#8c959f", "#0072B2"
 ACTION_COLOURS = ("#0072B2", "#d8dee4", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255")
@@ -50,8 +48,7 @@ ACTION_COLOURS = ("#0072B2", "#d8dee4", "#E69F00", "#009E73", "#CC79A7", "#56B4E
 class Frame(NamedTuple):
     """The agent's knowledge at a ``time``, in episodes or steps, and its description.
 
-    ``values`` (n,), the greedy ``actions`` (n,), and the model's predictions for them: ``rewards``
-    (n,) and displacements ``moves`` (n, 2), NaN without a model.
+    ``values`` (n,) and the greedy ``actions`` (n,), UNDECIDED where several are equally good.
     """
 
     time: int
@@ -59,8 +56,6 @@ class Frame(NamedTuple):
     phase: int
     values: np.ndarray
     actions: np.ndarray
-    rewards: np.ndarray
-    moves: np.ndarray
 
 
 Update = Callable[[Frame], Any]
@@ -130,8 +125,8 @@ def watch(
 ) -> Path:
     """Write an animation of one run to ``path``, a .gif.
 
-    It shows run 0 of ``ex.run`` with the same arguments at up to ``frames`` moments: values, greedy
-    actions and predictions of the model over all states. Returns the path.
+    It shows run 0 of ``ex.run`` with the same arguments at up to ``frames`` moments: values and
+    greedy actions of all states. Returns the path.
     """
     require_extra("watch", "report")
     path = Path(path)
@@ -228,29 +223,15 @@ def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
 def make_probe(
     setup: Setup, layout: Layout, compiled: bool | None
 ) -> Callable[[Any], tuple[np.ndarray, ...]]:
-    """Return a function of a run: values, actions, rewards and moves of all states, see Frame.
-
-    The model's expected coordinate x is w_xᵀs̄; the weights w_x are fitted by least squares such
-    that w_xᵀs is the coordinate of the state s, so that any features will do.
-    """
-    points = layout.points
-    rows = np.arange(len(points))
+    """Return a function of a run: values and greedy actions of all states, see Frame."""
+    rows = np.arange(len(layout.observations))
     states = States(layout.observations, np.where(setup.domain.states is None, -1, rows))
     subject = copy_subject(setup.build(0)[0])
     kernel = load_probe(subject, states, compiled, setup.title, make_reporter(False))
-    table = probe_agent(kernel, subject, states, ("features",)).features
-    weights = np.linalg.lstsq(table, np.column_stack([np.ones(len(points)), points]), rcond=None)[0]
-    measures = np.zeros((3, padded_size(table.shape[1])))
-    measures[:, : table.shape[1]] = weights.T
-    fitted = (table @ weights)[:, 1:]
 
     def probe(run: Any) -> tuple[np.ndarray, ...]:
-        topics = ("values", "preferences", "model")
-        answers = probe_agent(kernel, copy_subject(run), states, topics, measures=measures)
-        futures = answers.futures[rows, answers.greedy]
-        moves = futures[:, 1:] - fitted * futures[:, :1]
-        actions = np.where(answers.ties == 1, answers.greedy, UNDECIDED)
-        return answers.values, actions, answers.rewards[rows, answers.greedy], moves
+        answers = probe_agent(kernel, copy_subject(run), states, ("values", "preferences"))
+        return answers.values, np.where(answers.ties == 1, answers.greedy, UNDECIDED)
 
     return probe
 
@@ -260,16 +241,14 @@ def draw_recording(recording: Recording) -> tuple[Any, Update]:
 
     Colour scales and axes are the same in all frames, so that frames can be compared.
     """
-    layout, frames = recording.layout, recording.frames
-    panels = [draw_values, *[draw_model] * (not np.isnan(frames[0].rewards).all())]
+    layout = recording.layout
     shape = 0.3 if layout.is_plane else min(layout.along.size / layout.across.size, 0.5)
     height = 0.85 * WIDTH * shape + 0.8
-    figure = new_figure(WIDTH, len(panels) * height + 2.2, dpi=DOTS)
-    ratios = [height] * len(panels) + [1.5]
-    *grids, curve = figure.subplots(len(ratios), 1, height_ratios=ratios)
-    updates = [draw_curve(curve, recording)]
-    for panel, axes in zip(panels, grids, strict=True):
-        updates += [*panel(axes, recording), _draw_exits(axes, layout)]
+    figure = new_figure(WIDTH, height + 2.2, dpi=DOTS)
+    states, curve = figure.subplots(2, 1, height_ratios=[height, 1.5])
+    states.set_title("values and greedy actions")
+    updates = [draw_curve(curve, recording), draw_values(states, recording)]
+    updates += [draw_actions(states, layout), draw_exits(states, layout)]
     title = figure.suptitle(" ", fontweight="bold")
 
     def update(frame: Frame) -> None:
@@ -277,49 +256,29 @@ def draw_recording(recording: Recording) -> tuple[Any, Update]:
         for update_panel in updates:
             update_panel(frame)
 
-    update(frames[-1])
+    update(recording.frames[-1])
     figure.draw_without_rendering()  # lay out once, not in every frame
     figure.set_layout_engine("none")
     return figure, update
 
 
-def draw_values(axes: Any, recording: Recording) -> list[Update]:
-    """Draw values as colours, greedy actions as arrows, or as dots if they have no directions."""
+def draw_actions(axes: Any, layout: Layout) -> Update:
+    """Draw greedy actions as arrows, or as dots if they have no directions."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
-    layout, drawing = recording.layout, recording.layout.drawing
-    axes.set_title("values and greedy actions")
-    values = _draw_numbers(axes, recording, "values")
+    drawing, marks = layout.drawing, _marks(layout)
     if drawing.directions is not None:
-        directions = 0.75 * np.vstack([drawing.directions, [0.0, 0.0]])  # the last: undecided
-        return [values, _draw_arrows(axes, layout, lambda frame: directions[frame.actions])]
+        undecided = [0.0, 0.0]
+        return _draw_arrows(axes, layout, np.vstack([drawing.directions, undecided]))
     shades = [ACTION_COLOURS[n % len(ACTION_COLOURS)] for n in range(len(drawing.actions))]
-    marks = _marks(layout)
     dots = axes.scatter(
         *layout.points[marks].T, c=np.zeros(marks.size), s=24, edgecolors="black", linewidths=0.3,
         cmap=ListedColormap(["#ffffff00", *shades]), vmin=UNDECIDED - 0.5, vmax=len(shades) - 0.5,
     )  # fmt: skip
     legend = [Patch(color=c, label=n) for c, n in zip(shades, drawing.actions, strict=True)]
     axes.legend(handles=legend, loc="center left", bbox_to_anchor=(1.12, 0.5), frameon=False)
-    return [values, lambda frame: dots.set_array(frame.actions[marks])]
-
-
-def draw_model(axes: Any, recording: Recording) -> list[Update]:
-    """Draw the model's predictions for the greedy actions: rewards and displacements."""
-    layout, last = recording.layout, recording.frames[-1]
-    axes.set_title("model: their reward, and where they lead")
-    rewards = _draw_numbers(axes, recording, "rewards")
-    unit, stretch = np.ones(2), 0.75
-    if layout.is_plane:  # the longest arrow of the last frame is as long as marks are apart
-        unit = APART * np.ptp(layout.points, axis=0) / LATTICE
-        stretch = 1.0 / max(float(np.abs(np.nan_to_num(last.moves) / unit).max()), 1e-6)
-
-    def shifts(frame: Frame) -> np.ndarray:
-        moves = np.nan_to_num(frame.moves, posinf=0.0, neginf=0.0) * stretch
-        return np.clip(moves, -LONGEST * unit, LONGEST * unit)
-
-    return [rewards, _draw_arrows(axes, layout, shifts)]
+    return lambda frame: dots.set_array(frame.actions[marks])
 
 
 def draw_curve(axes: Any, recording: Recording) -> Update:
@@ -352,21 +311,21 @@ def smooth(curve: np.ndarray) -> np.ndarray:
     return (sums[ends] - sums[starts]) / (ends - starts)
 
 
-def _draw_numbers(axes: Any, recording: Recording, field: str) -> Update:
-    """Draw one number per state as a colour.
+def draw_values(axes: Any, recording: Recording) -> Update:
+    """Draw the value of every state as a colour.
 
     The scale spans the frames before each change and the last one: others, such as the first
     with optimistic initial values, may be far off.
     """
     layout, (*earlier, last) = recording.layout, recording.frames
     converged = [frame for frame in earlier if frame.time in recording.changes]
-    numbers = np.concatenate([getattr(frame, field) for frame in [*converged, last]])
+    numbers = np.concatenate([frame.values for frame in [*converged, last]])
     finite = numbers[np.isfinite(numbers)]
     low, high = np.percentile(finite, ROBUST).tolist() if finite.size else (0.0, 1.0)
     scale = (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
     (left, right), (first, last_row) = _edges(layout.across), _edges(layout.along)
     image = axes.imshow(
-        layout.image(getattr(last, field)), vmin=scale[0], vmax=scale[1],
+        layout.image(last.values), vmin=scale[0], vmax=scale[1],
         origin="lower" if layout.is_plane else "upper",
         extent=(left, right, *((first, last_row) if layout.is_plane else (last_row, first))),
         aspect="auto" if layout.is_plane else "equal", cmap="viridis", interpolation="nearest",
@@ -381,7 +340,7 @@ def _draw_numbers(axes: Any, recording: Recording, field: str) -> Update:
     if layout.along.size == 1:
         axes.set_yticks([])
     axes.figure.colorbar(image, cax=axes.inset_axes((1.02, 0.0, 0.025, 1.0)))
-    return lambda frame: image.set_data(layout.image(getattr(frame, field)))
+    return lambda frame: image.set_data(layout.image(frame.values))
 
 
 def _edges(middles: np.ndarray) -> tuple[float, float]:
@@ -398,7 +357,7 @@ def _marks(layout: Layout) -> np.ndarray:
     return states.reshape(LATTICE, LATTICE)[APART // 2 :: APART, APART // 2 :: APART].ravel()
 
 
-def _draw_arrows(axes: Any, layout: Layout, shifts: Callable[[Frame], np.ndarray]) -> Update:
+def _draw_arrows(axes: Any, layout: Layout, directions: np.ndarray) -> Update:
     """Draw arrows in the units of the axes; those of length 0 are drawn as dots."""
     marks, is_plane = _marks(layout), layout.is_plane
     arrows = axes.quiver(
@@ -407,10 +366,10 @@ def _draw_arrows(axes: Any, layout: Layout, shifts: Callable[[Frame], np.ndarray
         units="width" if is_plane else "x", width=0.006 if is_plane else 0.07,
         minlength=0.5, headwidth=4.0, headlength=4.5, headaxislength=4.0,
     )  # fmt: skip
-    return lambda frame: arrows.set_UVC(*shifts(frame)[marks].T)
+    return lambda frame: arrows.set_UVC(*0.75 * directions[frame.actions[marks]].T)
 
 
-def _draw_exits(axes: Any, layout: Layout) -> Update:
+def draw_exits(axes: Any, layout: Layout) -> Update:
     """Draw the exits with their rewards; the best has a star."""
     from matplotlib.patheffects import withStroke
 
