@@ -446,7 +446,7 @@ LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of val
     "greedy_learning": EXAMPLES["greedy_learning"],
     "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.options.OptionSet(
             (ex.options.TableOption((1,) * 9, (0.25,) * 9), ex.options.RewardRespecting(2, trace=0.5)),
-            models="universal", trace=0.5, acting="committed",
+            trace=0.5, acting="committed",
         )),
 }  # fmt: skip
 

@@ -55,32 +55,21 @@ class World(Built):
         self.choices = self.agent.agent.planner.model
         self.behaviour = rng.dirichlet(np.full(2, 3.0), size=states)
 
-    def exact(self, option: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def exact(self, option: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         given = self.mdp, self.policies[option], self.stops[option], GAMMA
-        return (
-            *exact.option_model(*given),
-            exact.option_durations(*given),
-            exact.universal_option_model(*given),
-        )
+        return *exact.option_model(*given), exact.option_durations(*given)
 
     def set_exact(self) -> None:
         """Make the models the exact ones."""
         models: Any = self.choices.extended
         for option in range(self.count):
-            rewards, successors, durations, visits = self.exact(option)
+            rewards, successors, durations = self.exact(option)
             models.rewards[option, : self.states] = rewards
             models.rows[option, :, : self.states] = successors
             models.durations[option, : self.states] = durations
-            if models.visits.size:
-                models.visits[option, :, : self.states] = visits
-                world = exact.dynamic_programming.get_dynamics(self.mdp)
-                mean = (self.policies[option] * world.rewards).sum(axis=1)
-                models.reward_weights[option, : self.states] = mean
 
     def arrays(self) -> list[np.ndarray]:
-        models: Any = self.choices.extended
-        tables = [getattr(models, name) for name in (*FIELDS, "visits", "reward_weights")]
-        return [table for table in tables if table.size]
+        return [getattr(self.choices.extended, name) for name in FIELDS]
 
     def mean_change(self, behaviour: np.ndarray, trace: np.ndarray | None = None) -> float:
         """The largest entry of the mean update in any state, from the weights as they are."""
@@ -110,13 +99,12 @@ class World(Built):
         fit_options(models, self.choices.options, seen, behaviour, GAMMA)
 
 
-@pytest.mark.parametrize("models", ["learned", "universal"])
 @pytest.mark.parametrize("trace", [0.0, 0.7])
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=4, deadline=None)
-def test_the_exact_models_are_where_learning_rests(models, trace, seed):
+def test_the_exact_models_are_where_learning_rests(trace, seed):
     """The mean update is zero there, in every state, whatever has been in the trace before."""
-    world = World(seed, models=models, trace=trace)
+    world = World(seed, trace=trace)
     earlier = np.random.default_rng(seed).random((2, 4)) if trace else np.zeros((2, 4))
     assert world.mean_change(world.behaviour, earlier) > 1e-3  # where nothing is known
     world.set_exact()
@@ -186,25 +174,6 @@ def test_two_steps_by_hand():
     assert not models.traces.any()  # not what the option would do
 
 
-def test_visits_are_learned_along_the_same_trace_by_hand():
-    """ρ = 2, α = 1/4, γ = 1/2, λ = 1/2, β = 1/2: what was visited is the state and a quarter of U."""
-    b = Built(ex.Corridor(cells=3, slip=0.0), ex.OneHot())
-    options = ex.options.OptionSet(
-        (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
-        bounded=False,
-    )  # fmt: skip
-    choices = build_choices(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
-    models, half = choices.extended, np.array([0.5, 0.5])
-    fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
-    assert models.visits[0, 0, :3].tolist() == [0.5, 0.0, 0.0]  # α e = s(0) / 2, δ = s(0)
-    fit_options(models, choices.options, b.transition(1, 1, -1.0, 2), half, 0.5)
-    # α e = s(0) / 8 + s(1) / 2 and δ = s(1)
-    assert models.visits[0, :2, :3].tolist() == [[0.5, 0.125, 0.0], [0.0, 0.5, 0.0]]
-    fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
-    # δ = s(0) + γ (1 − β) U(1) − U(0) = s(0) / 2; of the trace 1/16 was left: α e(0) = 17 / 32
-    assert models.visits[0, 0, :3].tolist() == [0.5 + 17 / 64, 0.125, 0.0]
-
-
 def test_a_bounded_update_goes_to_its_target_and_no_further():
     line = ex.Corridor(cells=3, slip=0.0)
     b = Built(line, ex.OneHot())
@@ -236,21 +205,7 @@ def test_durations_are_counted_in_steps_where_nothing_is_discounted():
     assert choices.extended.durations[0, :3].tolist() == [2.0, 1.0, 1.0]
 
 
-def test_universal_models_answer_for_other_rewards():
-    """The same visits, other weights of rewards: b(s, o, w) changes as if it had been learned."""
-    world = World(2, models="universal")
-    world.set_exact()
-    models, weights = world.choices.extended, np.zeros(8)
-    weights[:4] = [1.0, -1.0, 2.0, 0.5]
-    rewards, successors, _, visits = world.exact(1)
-    found = [backed_up_value(world.choices, world.state(s), 3, weights, GAMMA) for s in range(4)]
-    np.testing.assert_allclose(found, rewards + successors @ weights[:4])
-    models.reward_weights[1, :4] = other = np.array([3.0, 0.0, -2.0, 1.0])
-    found = [backed_up_value(world.choices, world.state(s), 3, weights, GAMMA) for s in range(4)]
-    np.testing.assert_allclose(found, visits @ other + successors @ weights[:4])
-
-
-@pytest.mark.parametrize("models", ["learned", "universal", "exact"])
+@pytest.mark.parametrize("models", ["learned", "exact"])
 def test_gradient_planning_counts_an_options_discount_once(models):
     """Who asks multiplies by γ; w += γ · amount · s̄ for an action is w += amount · n̂ for an option."""
     world = World(4, models=models)

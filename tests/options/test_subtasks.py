@@ -183,10 +183,9 @@ def test_from_a_subtask_to_planning_in_one_agent():
     assert successors[start, hallway] > 0.8 * 0.9**5  # it goes around the pits, to the hallway
 
 
-@pytest.mark.parametrize("models", ["learned", "universal"])
-def test_traces_do_not_reach_into_the_next_episode(models):
+def test_traces_do_not_reach_into_the_next_episode():
     subtasks = (ex.options.RewardRespecting(2, trace=0.5), ex.options.ShortestPath(2, trace=0.5))
-    options = ex.options.OptionSet(subtasks, models=models, trace=0.5)
+    options = ex.options.OptionSet(subtasks, trace=0.5)
     agent = ex.Lookahead.paper(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
     b = Built(LINE, ex.OneHot())
     part: Any = agent.build_agent(b.setting)

@@ -9,7 +9,7 @@ from __future__ import annotations
 MEANINGS = {
     # options
     "OptionSet.acting": "choose at every step, follow an option until it stops, or use no options",
-    "OptionSet.models": "source of their models: learned, learned apart from rewards, or exact",
+    "OptionSet.models": "source of their models: learned or exact",
     "OptionSet.options": "the options",
     "OptionSet.step": "step size of their models, divided among the active features",
     "OptionSet.trace": "λ of their models",

@@ -41,7 +41,6 @@ from expectant.exact.options import (
     option_durations,
     option_model,
     solve_subtask,
-    universal_option_model,
 )
 from expectant.exact.stability import PlanningRadius, planning_radius
 
@@ -55,5 +54,4 @@ __all__ = [
     "optimal_values", "option_durations", "option_model",
     "planning_gap", "planning_radius", "policy_values",
     "solve_subtask", "start_return", "stationary_distribution",
-    "universal_option_model",
 ]  # fmt: skip

@@ -45,17 +45,6 @@ def option_model(
     return system.solve(system.rewards), system.solve(system.arrivals * system.stop)
 
 
-def universal_option_model(
-    domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
-) -> np.ndarray:
-    """U(s, s') = E[Σ_{k<K} γᵏ 1(S_k = s')] (S, S) of an option (Yao et al. 2014).
-
-    For any expected rewards x (S,) of its steps, r̂ = U x.
-    """
-    system = _option_system(domain, policy, stop, discount, phase)
-    return system.solve(np.eye(system.stop.size))
-
-
 def option_durations(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
 ) -> np.ndarray:

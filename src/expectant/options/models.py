@@ -1,12 +1,8 @@
-"""Models of options: learned linear, learned universal, and exact for a finite MDP.
+"""Models of options: learned linear ones, and exact ones of a finite MDP.
 
 A model is b_o, r̂ = b_oᵀs ≈ E[Σ_{k<K} γᵏR], and F_o, n̂ = F_o s ≈ E[γᴷ S_K]; both contain the
 discount. Learned models use intra-option learning (Sutton, Precup & Singh 1999): every step teaches
 all options that could have taken it.
-
-Universal models (Yao et al. 2014) separate rewards from dynamics: U_o s ≈ E[Σ_{k<K} γᵏ S_k]. With
-θ_o the weights of the expected reward of a step, r̂ = θ_oᵀ U_o s: if rewards change, only θ_o has to
-be learned again.
 """
 
 from __future__ import annotations
@@ -25,7 +21,6 @@ from expectant.core.updates import (
     enter_trace,
     follow_trace,
     leave_trace,
-    move,
 )
 from expectant.core.vectors import add, dense, dot, empty_state
 from expectant.core.verbs import (
@@ -53,14 +48,10 @@ class LinearOptionsPart(NamedTuple):
 
     ``durations`` (n, D) are the weights of E[Σ_{k<K} γᵏ], ``traces`` (n, D) the e_o; ``work``
     (1, D) and ``probabilities`` (A,) are scratch. ``trace`` is λ; ``bounded``: no overshooting.
-    Universal models have column j of U_o as row j of ``visits`` (n, d, D) and the θ_o in
-    ``reward_weights`` (n, D); others have no rows there.
     """
 
     rewards: np.ndarray
     rows: np.ndarray
-    visits: np.ndarray
-    reward_weights: np.ndarray
     durations: np.ndarray
     traces: np.ndarray
     work: np.ndarray
@@ -68,19 +59,6 @@ class LinearOptionsPart(NamedTuple):
     step: float
     trace: float
     bounded: bool
-
-
-@function
-def move_rows(rows, option, trace, work, step):
-    """F_o += α δ eᵀ with the errors δ in ``work``, a row for every feature in the trace."""
-    for j in range(rows.shape[1]):
-        if trace[j] != 0.0:
-            add_to_row(rows, option, j, step * trace[j], work[0])
-
-
-@function
-def is_universal(models):
-    return models.visits.shape[0] > 0
 
 
 @function
@@ -95,41 +73,10 @@ def write_state_error(models, option, transition, stopping, discount):
 
 
 @function
-def write_visit_error(models, option, transition, stopping, discount):
-    """Write δ_u = s + γ(1 − β) U_o s' − U_o s into scratch; returns |δ_u|²."""
-    work, visits = models.work, models.visits
-    continuation = discount * transition.alive * (1.0 - stopping)
-    clear_trace(work[0])
-    add(transition.state, work[0], 1.0)
-    add_columns(visits, option, transition.state, work[0], -1.0)
-    add_columns(visits, option, transition.next_state, work[0], continuation)
-    return dot_row(work, 0, work[0])
-
-
-@function
-def reward_step(models, state, ratio):
-    """α ρ for θ_o, at most 1 / sᵀs if bounded."""
-    step, length = models.step * ratio, 0.0
-    if models.bounded:
-        clear_trace(models.work[0])
-        add(state, models.work[0], 1.0)
-        length = step * dot_row(models.work, 0, models.work[0])
-    return step / length if length > 1.0 else step
-
-
-@function
 def cumulant_error(weights, transition, cumulant, continuation):
     """δ = c + γ(1 − β) wᵀs' − wᵀs, where ``continuation`` is γ(1 − β)."""
     future = continuation * transition.alive * dot(transition.next_state, weights)
     return cumulant + future - dot(transition.state, weights)
-
-
-@function
-def extend_trace(models, option, state, ratio):
-    """e ← ρ(e + s), shortened where an update would overshoot."""
-    enter_trace(models.traces[option], state, ratio)
-    if models.bounded:
-        bound_trace(models.traces[option], state, models.step)
 
 
 @function
@@ -143,64 +90,42 @@ def move_option(models, option, transition, stopping, discount):
     state_error = write_state_error(models, option, transition, stopping, discount)
     follow_trace(models.rewards[option], trace, step * reward_error)
     follow_trace(models.durations[option], trace, step * duration_error)
-    move_rows(models.rows, option, trace, models.work, step)
+    for j in range(models.rows.shape[1]):
+        if trace[j] != 0.0:
+            add_to_row(models.rows, option, j, step * trace[j], models.work[0])
     return abs(reward_error) + state_error
-
-
-@function
-def fade_trace(models, option, transition, stopping, discount):
-    """e ← γλ(1 − β) e."""
-    decay = discount * (1.0 - stopping) * transition.alive * models.trace
-    leave_trace(models.traces[option], decay)
-
-
-@function
-def importance_ratio(models, options, option, transition, behaviour):
-    """ρ = π_o(a | s) / μ(a | s)."""
-    policy_of(options, option, transition.state, models.probabilities)
-    return models.probabilities[transition.action] / behaviour[transition.action]
-
-
-@function
-def stop_probability(options, option, transition):
-    """β of the next state; 1 at the end of the episode."""
-    if transition.alive == 0.0:
-        return 1.0
-    return stop_of(options, option, transition.next_state)
 
 
 @fit_options.register(LinearOptionsPart)
 def _(models, options, transition, behaviour, discount):
     """e ← ρ(e + s), all weights move by α δ e, then e ← γλ(1 − β) e, for every option.
 
-    θ_o learns from the step alone, without a trace. A step that an option would not have taken
-    (ρ = 0) clears its trace and teaches it nothing.
+    ρ = π_o(a | s) / μ(a | s), and β = 1 at the end of the episode. A step that an option would not
+    have taken (ρ = 0) clears its trace and teaches it nothing.
     """
     errors = 0.0
     for option in range(models.traces.shape[0]):
-        ratio = importance_ratio(models, options, option, transition, behaviour)
+        trace = models.traces[option]
+        policy_of(options, option, transition.state, models.probabilities)
+        ratio = models.probabilities[transition.action] / behaviour[transition.action]
         if ratio == 0.0:
-            clear_trace(models.traces[option])
+            clear_trace(trace)
             continue
-        stopping = stop_probability(options, option, transition)
-        if is_universal(models):
-            step, weights = reward_step(models, transition.state, ratio), models.reward_weights
-            errors += abs(move(weights[option], transition.state, transition.reward, step))
-        extend_trace(models, option, transition.state, ratio)
+        stopping = 1.0
+        if transition.alive > 0.0:
+            stopping = stop_of(options, option, transition.next_state)
+        enter_trace(trace, transition.state, ratio)
+        if models.bounded:
+            bound_trace(trace, transition.state, models.step)
         errors += ratio * move_option(models, option, transition, stopping, discount)
-        if is_universal(models):
-            errors += write_visit_error(models, option, transition, stopping, discount)
-            move_rows(models.visits, option, models.traces[option], models.work, models.step)
-        fade_trace(models, option, transition, stopping, discount)
+        leave_trace(trace, discount * (1.0 - stopping) * transition.alive * models.trace)
     return errors
 
 
 @backed_up_value.register(LinearOptionsPart)
 def _(models, state, option, weights, discount):
-    """b_oᵀ s + wᵀ F_o s, which contains the discount; θ_oᵀ U_o s + wᵀ F_o s if universal."""
+    """b_oᵀ s + wᵀ F_o s, which contains the discount."""
     future = dot_through(state, models.rows, option, weights)
-    if is_universal(models):
-        return dot_through(state, models.visits, option, models.reward_weights[option]) + future
     return dot(state, models.rewards[option]) + future
 
 
@@ -230,15 +155,13 @@ def _(models, state, rng):
 
 
 def build_learned_models(
-    count: int, context: BuildContext, step: float, trace: float, bounded: bool, *, universal: bool
+    count: int, context: BuildContext, step: float, trace: float, bounded: bool
 ) -> LinearOptionsPart:
     """Build untrained models of ``count`` options."""
-    width, learned_visits = context.width, count if universal else 0
+    width = context.width
     return LinearOptionsPart(
         rewards=zeros((count, width)),
         rows=zeros((count, context.shape.size, width)),
-        visits=zeros((learned_visits, context.shape.size, width)),
-        reward_weights=zeros((learned_visits, width)),
         durations=zeros((count, width)),
         traces=zeros((count, width)),
         work=zeros((1, width)),

@@ -156,16 +156,14 @@ class OptionSet(Buildable):
     """Options to plan and act with, in addition to the actions.
 
     ``models``: "learned" are linear and learned off-policy from the agent's steps, with a total
-    step size ``step`` and traces of decay ``trace``; "universal" ones learn the states visited
-    separately from their rewards; "exact" ones are computed for given options of a finite MDP.
+    step size ``step`` and traces of decay ``trace``; "exact" ones are computed for given options of
+    a finite MDP.
     ``acting``: the agent chooses "anew" at every step, is "committed" to an option until it stops,
     or takes "actions" only and uses options for planning.
     """
 
     options: Sequence[Option] = parameter(OPTIONS)
-    models: str = parameter(
-        one_of("learned", "universal", "exact"), default="learned", kw_only=True
-    )
+    models: str = parameter(one_of("learned", "exact"), default="learned", kw_only=True)
     step: float = parameter(at_least(0.0), default=0.1, kw_only=True)
     trace: float = parameter(between(0, 1), default=0.0, kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
@@ -186,10 +184,8 @@ class OptionSet(Buildable):
         if self.models == "exact":
             extended: object = build_exact_models(options, count, context)
         else:
-            step, universal = self.step / context.shape.active, self.models == "universal"
-            extended = build_learned_models(
-                count, context, step, self.trace, self.bounded, universal=universal
-            )
+            step = self.step / context.shape.active
+            extended = build_learned_models(count, context, step, self.trace, self.bounded)
         actions, discount = context.actions, context.discount
         return ChoicesPart(model.build(context), extended, options, actions, discount, np.zeros(1))
 
