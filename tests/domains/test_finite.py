@@ -107,22 +107,6 @@ def test_counterexample_is_what_the_paper_describes():
     assert table.start.tolist() == [1.0, 0.0, 0.0]
 
 
-def test_the_mdp_under_a_policy_has_its_values():
-    rng = np.random.default_rng(0)
-    for domain in (
-        ex.Corridor(slip=0.2),
-        ex.domains.LocaGrid(rows=3, columns=5),
-        ex.Counterexample(),
-    ):
-        policy = rng.dirichlet(np.ones(domain.actions), size=domain.states)
-        chain = ex.exact.mdp_under_policy(domain, policy)
-        assert chain.actions == 1 and chain.states == domain.states
-        np.testing.assert_allclose(
-            ex.exact.optimal_values(chain, discount=0.9),
-            ex.exact.policy_values(domain, policy, discount=0.9),
-        )
-
-
 TINY = """
 #####
 #S.G#

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from expectant.core.interfaces import Domain
 from expectant.core.rules import between, whole
-from expectant.domains.finite import FiniteMDP, reaches_end
+from expectant.domains.finite import reaches_end
 
 TIE = 1e-9
 DENSE_STATES = 1500
@@ -269,27 +269,3 @@ def best_epsilon_soft_return(
     """Expected return from the start of the best ε-soft policy."""
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
     return start_return(domain, values)
-
-
-def mdp_under_policy(
-    domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0
-) -> FiniteMDP:
-    """The Markov reward process of a policy (None: uniformly random), as an MDP with one action.
-
-    Its optimal values are v_π: agents learn to predict in it, and metrics of value errors measure
-    prediction errors.
-    """
-    dynamics = get_dynamics(domain, phase)
-    states, actions, outcomes = dynamics.probabilities.shape
-    if policy is None:
-        policy = np.full((states, actions), 1.0 / actions)
-    probabilities = as_policy(policy, (states, actions))
-    mdp = domain.mdp()
-    assert mdp is not None
-    flat = (states, 1, actions * outcomes)
-    return FiniteMDP(
-        probabilities=(probabilities[:, :, None] * dynamics.probabilities).reshape(flat),
-        rewards=mdp.outcomes.rewards[phase].reshape(flat),
-        successors=dynamics.successors.reshape(flat),
-        start=dynamics.start,
-    )

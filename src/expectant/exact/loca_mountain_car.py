@@ -164,7 +164,6 @@ def car_references(
 
 
 @lru_cache
-@lru_cache
 def reference_levels(domain: Domain, phases: int) -> list[dict[str, float]]:
     """Reference returns of each phase by name; empty for other domains."""
     if not isinstance(domain, LocaMountainCar):
