@@ -14,8 +14,17 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import Drawing, Exit
 from expectant.core.memory import claim
-from expectant.core.rules import at_least, between, number, or_none, whole
-from expectant.core.verbs import delegate, function, observation, phase, reset, reward_now, step
+from expectant.core.rules import at_least, between, list_of, number, or_none, whole
+from expectant.core.verbs import (
+    delegate,
+    function,
+    observation,
+    phase,
+    reset,
+    reward_now,
+    step,
+    truncated,
+)
 from expectant.domains.finite import (
     END,
     PHASE,
@@ -36,15 +45,10 @@ from expectant.domains.mountain_car import (
     car_drawing,
     drive_car,
 )
-from expectant.domains.phase_clock import (
-    PHASE_STEPS,
-    PhaseClock,
-    enter_phase,
-    start_clock,
-    stop_clock,
-    tick_clock,
-    truncate_with_phases,
-)
+from expectant.domains.phase_clock import PhaseClock, current_phase, start_clock
+
+PHASE_STEPS = list_of(whole(1), "three whole numbers, 1 or more: the steps of each phase", 3)
+NEVER = 2**62
 
 
 def describe_phases(first: float, later: float) -> tuple[str, ...]:
@@ -69,23 +73,20 @@ class LocaGridPart(NamedTuple):
 
 
 register_now(LocaGridPart)
-truncate_with_phases(LocaGridPart)
+delegate(LocaGridPart, "mdp", reward_now)
 
 
 @reset.register(LocaGridPart)
 def _(domain, episode, rng):
     now = domain.now
-    now[PHASE] = enter_phase(domain.clock)
+    now[PHASE] = current_phase(domain.clock)
     now[STATE] = sample(domain.starts[now[PHASE]], rng.random())
 
 
 @step.register(LocaGridPart)
 def _(domain, action, rng):
-    tick_clock(domain.clock)
+    domain.clock.steps[0] += 1
     return step(domain.mdp, action, rng)
-
-
-delegate(LocaGridPart, "mdp", reward_now)
 
 
 class LocaGrid(TabularDomain):
@@ -206,9 +207,6 @@ class LocaCarPart(NamedTuple):
     now: np.ndarray
 
 
-truncate_with_phases(LocaCarPart)
-
-
 @function
 def exit_of(exits, car):
     """The exit that a car is in: INSIDE, LEFT_EXIT or RIGHT_EXIT."""
@@ -239,7 +237,7 @@ def draw_car(box, car, rng):
 
 @reset.register(LocaCarPart)
 def _(domain, episode, rng):
-    domain.now[PHASE] = enter_phase(domain.clock)
+    domain.now[PHASE] = current_phase(domain.clock)
     box = domain.starts[domain.now[PHASE]]
     draw_car(box, domain.car, rng)
     while exit_of(domain.exits, domain.car) == LEFT_EXIT:
@@ -248,7 +246,7 @@ def _(domain, episode, rng):
 
 @step.register(LocaCarPart)
 def _(domain, action, rng):
-    tick_clock(domain.clock)
+    domain.clock.steps[0] += 1
     if domain.noise > 0.0 and rng.random() < domain.noise:
         action = int(rng.random() * len(THRUSTS))
     reached = advance(domain.valley, domain.exits, domain.car, action - 1)
@@ -263,6 +261,13 @@ def _(domain):
 @phase.register(LocaCarPart)
 def _(domain):
     return domain.now[PHASE]
+
+
+@truncated.register(LocaGridPart)
+@truncated.register(LocaCarPart)
+def _(domain):
+    """End the episode with its phase."""
+    return current_phase(domain.clock) != domain.now[PHASE]
 
 
 class LocaMountainCar(CarDomain):
@@ -325,7 +330,8 @@ class LocaMountainCar(CarDomain):
         """Start between the exits, with the rewards of one phase."""
         part.starts[:] = EVALUATION_STARTS
         part.rewards[:] = part.rewards[phase].copy()
-        stop_clock(part.clock)
+        part.clock.ends[:] = NEVER
+        part.clock.steps[0] = 0
 
     def build(self, rng: np.random.Generator) -> LocaCarPart:
         pays = [
