@@ -40,20 +40,12 @@ class MountainCarPart(NamedTuple):
 
 
 @function
-def clip(value, low, high):
-    """``value`` limited to [low, high]."""
-    if value < low:
-        return low
-    return high if value > high else value
-
-
-@function
 def drive_car(valley, car, thrust):
     """Advance a car (2,) by one step with a thrust of −1, 0 or 1; the left wall stops it."""
     pull = math.cos(3.0 * car[POSITION]) * (-valley.gravity)
     speed = car[SPEED] + (thrust * valley.force + pull)
-    speed = clip(speed, -valley.max_speed, valley.max_speed)
-    position = clip(car[POSITION] + speed, valley.min_position, valley.max_position)
+    speed = min(max(speed, -valley.max_speed), valley.max_speed)
+    position = min(max(car[POSITION] + speed, valley.min_position), valley.max_position)
     if position == valley.min_position and speed < 0.0:
         speed = 0.0
     car[POSITION] = position

@@ -17,7 +17,7 @@ from expectant.core.memory import zeros
 from expectant.core.reductions import add_to_row, dot_row
 from expectant.core.rules import number, or_none
 from expectant.core.updates import add_columns, move
-from expectant.core.vectors import dense, dot, empty_state
+from expectant.core.vectors import add, dense, dot, empty_state
 from expectant.core.verbs import (
     adapt_columns,
     add_expected,
@@ -87,9 +87,7 @@ def write_errors(model, transition):
     predict(model, state, action)
     for i in range(work.shape[1]):
         work[0, i] = -work[0, i]
-    for n in range(size(transition.next_state)):
-        j, x = index(transition.next_state, n), value(transition.next_state, n)
-        work[0, j] += transition.alive * x
+    add(transition.next_state, work[0], transition.alive)
     return reward_error
 
 

@@ -19,7 +19,13 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
-from expectant.core.reductions import add_to_row, dot_row, dot_weighted_rows, padded_size
+from expectant.core.reductions import (
+    add_to_row,
+    dot_row,
+    dot_weighted_rows,
+    padded_size,
+    sum_weighted_rows,
+)
 from expectant.core.rules import whole
 from expectant.core.vectors import add
 from expectant.core.verbs import (
@@ -78,12 +84,7 @@ def compute_hidden(model, state):
 @function
 def predict_next(model, action):
     """Write s̄ into the scratch row, given h(s)."""
-    weights, hidden, work = model.heads, model.hidden, model.work
-    for i in range(work.shape[1]):
-        work[0, i] = 0.0
-    for h in range(model.units.shape[0]):
-        for i in range(work.shape[1]):
-            work[0, i] += hidden[h] * weights[action, h, i]
+    sum_weighted_rows(model.work[0], model.heads, action, model.units, model.hidden)
 
 
 @fit.register(NetworkPart)
