@@ -247,9 +247,13 @@ def adapt(step, row, state, error):
     """Prepare an update of row ``row`` of the weights by α_i · error · s_i."""
 
 
-@verb
-def adapt_columns(step, action, state, surprise, errors):
-    """Prepare an update of a linear model by its errors ``surprise`` of r, ``errors`` (D,) of s̄."""
+@optional
+def adapt_columns(step, action, state, reward_error, errors):
+    """Prepare an update of a linear model by its errors of r and s̄, ``errors`` (D,).
+
+    By default as for a row of weights.
+    """
+    adapt(step, action, state, reward_error)
 
 
 @verb
@@ -273,9 +277,9 @@ def tick(step):
 
 
 @optional
-def adapt_listed(step, columns, action, state, surprise):
+def adapt_listed(step, columns, action, state, reward_error):
     """Do as :func:`adapt_columns` for sparse columns, whose errors are in their scratch row."""
-    adapt_columns(step, action, state, surprise, columns.work[0])
+    adapt_columns(step, action, state, reward_error, columns.work[0])
 
 
 # ------------------------------------------------------------------------------------------ backups

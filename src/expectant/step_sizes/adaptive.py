@@ -101,13 +101,13 @@ def _(step, row, state, error):
 
 
 @adapt_columns.register(AdaptiveColumnsPart)
-def _(step, action, state, surprise, errors):
+def _(step, action, state, reward_error, errors):
     """One α_j per column, with slope x_j (Σ_i e_i h_ij + e_r h_rj), e the errors of its outputs."""
     traces, shared = step.traces, step.rewards
     rewards = shared.traces
     for n in range(size(state)):
         j, x = index(state, n), value(state, n)
-        slope = surprise * rewards[action, j]
+        slope = reward_error * rewards[action, j]
         for i in range(errors.shape[0]):
             slope += errors[i] * traces[action, j, i]
         adapt_rate(shared, action, j, x, x * slope)
@@ -116,7 +116,7 @@ def _(step, action, state, surprise, errors):
         j, x = index(state, n), value(state, n)
         alpha = shared.rates[action, j] * shared.scale[0]
         decay = max(1.0 - alpha * x * x, 0.0)
-        rewards[action, j] = rewards[action, j] * decay + alpha * surprise * x
+        rewards[action, j] = rewards[action, j] * decay + alpha * reward_error * x
         for i in range(errors.shape[0]):
             traces[action, j, i] = traces[action, j, i] * decay + alpha * errors[i] * x
 

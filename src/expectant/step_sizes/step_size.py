@@ -72,11 +72,6 @@ def _(step, row, state, error):
     pass
 
 
-@adapt_columns.register(float)
-def _(step, action, state, surprise, errors):
-    pass
-
-
 @rate.register(float)
 def _(step, row, state, n):
     return step
@@ -118,21 +113,11 @@ class BoundedPart(NamedTuple):
 use_current_step(BoundedPart)
 
 
-@function
-def bound_step(bounded, state):
+@adapt.register(BoundedPart)
+def _(bounded, row, state, error):
     """min(α, 1 / sᵀs)."""
     total = bounded.step * squared_length(state)
     bounded.current[0] = bounded.step / total if total > 1.0 else bounded.step
-
-
-@adapt.register(BoundedPart)
-def _(step, row, state, error):
-    bound_step(step, state)
-
-
-@adapt_columns.register(BoundedPart)
-def _(step, action, state, surprise, errors):
-    bound_step(step, state)
 
 
 class Fixed(StepSize):
@@ -173,8 +158,8 @@ class DecayingPart(NamedTuple):
 use_current_step(DecayingPart)
 
 
-@function
-def decay_step(step, state):
+@adapt.register(DecayingPart)
+def _(step, row, state, error):
     """α_t, at most 1 / sᵀs if bounded."""
     t = max(step.clock[0], 1)
     decayed = step.initial * (step.offset + 1.0) / (step.offset + float(t) ** step.power)
@@ -187,16 +172,11 @@ def _(step):
     step.clock[0] += 1
 
 
-@adapt.register(DecayingPart)
-def _(step, row, state, error):
-    decay_step(step, state)
-
-
 @adapt_columns.register(DecayingPart)
-def _(step, action, state, surprise, errors):
-    """A model counts its fits."""
+def _(step, action, state, reward_error, errors):
+    """Count the fits of a model, which no :func:`tick` does."""
     step.clock[0] += 1
-    decay_step(step, state)
+    adapt(step, action, state, reward_error)
 
 
 class Decaying(StepSize):
