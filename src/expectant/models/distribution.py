@@ -12,7 +12,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import full, zeros
-from expectant.core.rules import Rule, between, number, or_none, whole
+from expectant.core.rules import between, instance_of, number, or_none, whole
 from expectant.core.vectors import (
     Binary,
     BinaryTable,
@@ -122,6 +122,15 @@ def _(model, state, action, weights, discount):
     return total if tried else model.untried_value
 
 
+@function
+def load_unless_end(vectors, row, successor):
+    """Write the vector in a row into ``successor``; return alive, 0.0 for the end."""
+    if row == END:
+        return 0.0
+    load(vectors, row, successor)
+    return 1.0
+
+
 @draw_outcome.register(DistributionPart)
 def _(model, state, action, successor, rng):
     row, left, chosen = find_vector(model.states, state), rng.random(), -1
@@ -136,15 +145,16 @@ def _(model, state, action, successor, rng):
                 break
     if chosen < 0:
         return model.untried_value, 0.0
-    reward = model.rewards[row, action, chosen]
     next_row = model.successors[row, action, chosen]
-    if next_row == END:
-        return reward, 0.0
-    load(model.states.vectors, next_row, successor)
-    return reward, 1.0
+    alive = load_unless_end(model.states.vectors, next_row, successor)
+    return model.rewards[row, action, chosen], alive
 
 
-class Distribution(Model):
+class DistributionModel(Model, abstract=True):
+    """Base of models from which ``Sample`` can draw; their parts implement ``draw_outcome``."""
+
+
+class Distribution(DistributionModel):
     """Transition counts per distinct state and action, for at most ``states`` feature vectors.
 
     Each state and action has at most ``outcomes`` successors. ``forgetting`` is the fraction that
@@ -214,15 +224,11 @@ def _(model, state, action, successor, rng):
         if left < 0.0:
             chosen = o
             break
-    reward = model.rewards[phase, row, action, chosen]
-    next_row = model.successors[row, action, chosen]
-    if next_row == END:
-        return reward, 0.0
-    load(model.features, next_row, successor)
-    return reward, 1.0
+    alive = load_unless_end(model.features, model.successors[row, action, chosen], successor)
+    return model.rewards[phase, row, action, chosen], alive
 
 
-class TrueModel(Model):
+class TrueModel(DistributionModel):
     """The true distribution model of a finite MDP, in its present phase."""
 
     learns = False
@@ -269,19 +275,13 @@ def _(model, state, action, successor):
     return alive
 
 
-def _distribution(value: object) -> Distribution | TrueModel:
-    if not isinstance(value, Distribution | TrueModel):
-        raise ValueError
-    return value
-
-
 class Sample(Model):
     """Outcomes drawn from a distribution model, learned or true; ``draws`` of them per backup."""
 
     rolls_out: ClassVar[str] = "states"
 
-    distribution: Distribution | TrueModel = parameter(
-        Rule("a distribution model: Distribution() or TrueModel()", _distribution),
+    distribution: DistributionModel = parameter(
+        instance_of(DistributionModel, "a distribution model: Distribution() or TrueModel()"),
         default=Distribution(),
     )
     draws: int = parameter(whole(1), default=1, meaning="outcomes drawn for every backup")
