@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.backups.states import SeenPart, empty_rows, find_or_add_row
+from expectant.core import tree
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
@@ -200,9 +201,8 @@ def _(pairs, domain):
 
 def count_backups(part: tuple[object, ...]) -> int:
     """Return the number of pairs drawn by the parts inside a part."""
-    if isinstance(part, PairsPart):
-        return int(part.counters[DRAWN])
-    return sum(count_backups(item) for item in part if isinstance(item, tuple))
+    pairs = [item for _, item in tree.items(part) if isinstance(item, PairsPart)]
+    return sum(int(item.counters[DRAWN]) for item in pairs)
 
 
 def empty_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPart:

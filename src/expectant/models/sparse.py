@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import tree
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.reductions import dot_row
@@ -48,7 +49,6 @@ from expectant.models.sparse_columns import (
     touch,
     update_column,
     update_traces,
-    with_traces,
 )
 from expectant.step_sizes import StepSize, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptivePart, adapt_rate, bound_rates
@@ -220,9 +220,8 @@ def _(model, state, action, successor):
 
 def count_evicted(part: tuple[object, ...]) -> int:
     """Return the number of entries dropped by sparse models inside a part; users are warned."""
-    if isinstance(part, SparsePart):
-        return int(part.columns.tally[EVICTED])
-    return sum(count_evicted(item) for item in part if isinstance(item, tuple))
+    columns = [item for _, item in tree.items(part) if isinstance(item, ColumnsPart)]
+    return sum(int(item.tally[EVICTED]) for item in columns)
 
 
 class SparseExpectation(Model):
@@ -246,10 +245,10 @@ class SparseExpectation(Model):
 
     def build(self, context: BuildContext) -> SparsePart:
         size = context.shape.size
-        columns = empty_columns(context.actions, size, min(self.capacity, size))
+        step, capacity = as_step_size(self.step), min(self.capacity, size)
         return SparsePart(
             initial_rewards(self, context),
-            with_traces(columns) if as_step_size(self.step).adapts else columns,
-            as_step_size(self.step).build_sparse(context),
+            empty_columns(context.actions, size, capacity, traced=step.adapts),
+            step.build_sparse(context),
             self.threshold,
         )

@@ -229,8 +229,8 @@ def replace_smallest(columns, block, j, i, value):
     columns.tally[EVICTED] += 1
 
 
-def empty_columns(blocks: int, size: int, capacity: int) -> ColumnsPart:
-    """Allocate ``blocks`` empty square matrices of ``size`` columns."""
+def empty_columns(blocks: int, size: int, capacity: int, *, traced: bool) -> ColumnsPart:
+    """Allocate ``blocks`` empty square matrices of ``size`` columns, with traces if ``traced``."""
     per_column, width = -(-capacity // CHUNK), padded_size(size)
     chunks = blocks * size * per_column
     return ColumnsPart(
@@ -245,7 +245,7 @@ def empty_columns(blocks: int, size: int, capacity: int) -> ColumnsPart:
         heads=zeros(0, np.int32),
         links=zeros((0, CHUNK), np.int32),
         owners=zeros(0, np.int32),
-        traces=zeros((0, CHUNK)),
+        traces=zeros((chunks if traced else 0, CHUNK)),
     )
 
 
@@ -257,8 +257,3 @@ def with_links(columns: ColumnsPart) -> ColumnsPart:
         links=full((chunks, CHUNK), NONE, np.int32),
         owners=zeros(chunks, np.int32),
     )
-
-
-def with_traces(columns: ColumnsPart) -> ColumnsPart:
-    """Add a trace of every entry to empty columns."""
-    return columns._replace(traces=zeros(columns.values.shape))
