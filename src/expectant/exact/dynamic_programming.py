@@ -124,6 +124,26 @@ def check_discount(discount: float) -> float:
     return between(0, 1).check("exact", "discount", discount)
 
 
+def as_array(
+    owner: str, name: str, numbers: ArrayLike, shape: tuple[int | None, ...]
+) -> np.ndarray:
+    """Convert numbers to an array of floats; None in its ``shape`` allows any size."""
+    array = np.asarray(numbers, float)
+    expected = tuple(n if m is None else m for m, n in zip(shape, array.shape, strict=False))
+    if array.shape != expected or array.ndim != len(shape):
+        text = str(shape).replace("None", "n")
+        raise ValueError(f"{owner}: {name} must have the shape {text}, got {array.shape}")
+    return array
+
+
+def as_frequencies(owner: str, name: str, numbers: ArrayLike | None, count: int) -> np.ndarray:
+    """Convert relative frequencies to an array (n,) of ``count`` floats (None: all 1)."""
+    array = np.ones(count) if numbers is None else as_array(owner, name, numbers, (count,))
+    if not ((array >= 0).all() and array.any()):
+        raise ValueError(f"{owner}: {name} must be numbers from 0 on, not all 0, got {array}")
+    return array
+
+
 def as_policy(policy: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Convert a policy, (S,) actions or (S, A) probabilities, to valid probabilities (S, A)."""
     array = np.asarray(policy)

@@ -17,6 +17,8 @@ from expectant.core.rng import SEED, generator
 from expectant.core.rules import one_of, whole
 from expectant.exact.dynamic_programming import (
     Dynamics,
+    as_array,
+    as_frequencies,
     check_discount,
     epsilon_greedy_policy,
     expected_next,
@@ -97,14 +99,9 @@ def planning_gap(
     dynamics = get_dynamics(domain, phase)
     if action_values is None:
         action_values = optimal_action_values(domain, discount=discount, phase=phase)
-    action_values = np.asarray(action_values, float)
-    if action_values.shape != dynamics.rewards.shape:
-        raise ValueError(
-            f"planning_gap: action_values must have the shape {dynamics.rewards.shape}, "
-            f"got {action_values.shape}"
-        )
-    mean_of_max = expected_next(dynamics, action_values.max(axis=1))
-    max_of_mean = expected_next(dynamics, action_values).max(axis=2)
+    q = as_array("planning_gap", "action_values", action_values, dynamics.rewards.shape)
+    mean_of_max = expected_next(dynamics, q.max(axis=1))
+    max_of_mean = expected_next(dynamics, q).max(axis=2)
     return np.maximum(mean_of_max - max_of_mean, 0.0)
 
 
@@ -159,21 +156,12 @@ def as_features(features: np.ndarray | None, states: int) -> np.ndarray:
     """Validate feature vectors (S, d); None: one-hot ones."""
     if features is None:
         return np.eye(states)
-    matrix = np.asarray(features, float)
-    if matrix.ndim != 2 or matrix.shape[0] != states:
-        raise ValueError(f"exact: features must be ({states}, d) rows, got {matrix.shape}")
-    return matrix
+    return as_array("exact", "features", features, (states, None))
 
 
 def _projection(rows: np.ndarray, state_weights: np.ndarray | None) -> np.ndarray:
     """Matrix (d, S) from targets to the weights of least squared error and smallest norm."""
-    root = np.ones(rows.shape[0])
-    if state_weights is not None:
-        root = np.sqrt(np.asarray(state_weights, float))
-        if root.shape != (rows.shape[0],) or not (root >= 0).all() or root.sum() == 0:
-            raise ValueError(
-                f"fixed_point: state_weights must be {(rows.shape[0],)} numbers, 0 or more"
-            )
+    root = np.sqrt(as_frequencies("fixed_point", "state_weights", state_weights, len(rows)))
     return np.linalg.pinv(root[:, None] * rows) * root
 
 
@@ -213,17 +201,5 @@ def jensen_gap(
 def _value_vectors(value: Any, vectors: np.ndarray) -> np.ndarray:
     """v̂ (n,) of feature vectors (n, d)."""
     if callable(value):
-        values = np.asarray(value(vectors), float)
-    else:
-        weights = np.asarray(value, float)
-        if weights.shape != vectors.shape[1:]:
-            raise ValueError(
-                f"jensen_gap: value must be {vectors.shape[1:]} weights or a function of feature "
-                f"vectors, got weights of the shape {weights.shape}"
-            )
-        values = vectors @ weights
-    if values.shape != vectors.shape[:1]:
-        raise ValueError(
-            f"jensen_gap: value must return {vectors.shape[:1]} values, got {values.shape}"
-        )
-    return values
+        return as_array("jensen_gap", "value(vectors)", value(vectors), vectors.shape[:1])
+    return vectors @ as_array("jensen_gap", "value, if weights,", value, vectors.shape[1:])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.core.rules import between
+from expectant.exact.dynamic_programming import as_array, as_frequencies
 
 
 class LinearModel(NamedTuple):
@@ -60,12 +61,8 @@ def least_squares_model(
 def model_values(model: LinearModel, *, discount: float = 1.0) -> np.ndarray:
     """θ* = (I − γ Fᵀ)⁻¹ b, the fixed point of planning with a linear model from any states."""
     discount = between(0, 1).check("model_values", "discount", discount)
-    matrix, rewards = (np.asarray(part, float) for part in model)
-    if matrix.ndim != 2 or matrix.shape != (rewards.size, rewards.size):
-        raise ValueError(
-            f"model_values: model must be (F, b) of shapes (d, d) and (d,), got {matrix.shape} "
-            f"and {rewards.shape}"
-        )
+    rewards = as_array("model_values", "rewards", model[1], (None,))
+    matrix = as_array("model_values", "matrix", model[0], (rewards.size, rewards.size))
     try:
         return np.linalg.solve(np.eye(rewards.size) - discount * matrix.T, rewards)
     except np.linalg.LinAlgError:
@@ -82,18 +79,7 @@ def _as_data(
     weights: ArrayLike | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Validate data; the weights become a column (n, 1)."""
-    phi, reward, next_phi = (np.asarray(x, float) for x in (features, rewards, next_features))
-    share = np.ones(reward.shape) if weights is None else np.asarray(weights, float)
-    if phi.ndim != 2 or next_phi.shape != phi.shape:
-        raise ValueError(
-            f"{owner}: features and next_features must be rows (n, d) of the same shape, "
-            f"got {phi.shape} and {next_phi.shape}"
-        )
-    for name, array in (("rewards", reward), ("weights", share)):
-        if array.shape != phi.shape[:1]:
-            raise ValueError(
-                f"{owner}: {name} must have the shape {phi.shape[:1]}, got {array.shape}"
-            )
-    if (share < 0.0).any():
-        raise ValueError(f"{owner}: weights must be 0 or more, got {share.min():g}")
-    return phi, reward, next_phi, share[:, None]
+    phi = as_array(owner, "features", features, (None, None))
+    reward = as_array(owner, "rewards", rewards, phi.shape[:1])
+    next_phi = as_array(owner, "next_features", next_features, phi.shape)
+    return phi, reward, next_phi, as_frequencies(owner, "weights", weights, len(phi))[:, None]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
 from expectant.exact.dynamic_programming import (
+    as_array,
     as_policy,
     check_discount,
     expected_next,
@@ -69,7 +70,7 @@ def solve_subtask(
     """
     dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
     states = dynamics.rewards.shape[0]
-    worth = _check_numbers("solve_subtask: stopping_values", stopping_values, states)
+    worth = as_array("solve_subtask", "stopping_values", stopping_values, (states,))
     allowed = np.ones(states, bool) if where is None else np.asarray(where)
     if allowed.shape != (states,) or allowed.dtype != bool:
         raise ValueError(f"solve_subtask: where must be {(states,)} True or False, got {where!r}")
@@ -102,7 +103,7 @@ def _option_system(
     dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
     states = dynamics.rewards.shape[0]
     probabilities = as_policy(policy, dynamics.rewards.shape)
-    stopping = _check_numbers("exact: stop", stop, states)
+    stopping = as_array("exact", "stop", stop, (states,))
     invalid = np.flatnonzero(~((stopping >= 0) & (stopping <= 1)))
     if invalid.size:
         state = invalid[0]
@@ -127,10 +128,3 @@ def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:
             f"exact: the option never stops from state {int(np.argmin(reaches))}: its model needs "
             "a discount below 1"
         )
-
-
-def _check_numbers(owner: str, numbers: ArrayLike, states: int) -> np.ndarray:
-    array = np.asarray(numbers, float)
-    if array.shape != (states,) or not np.isfinite(array).all():
-        raise ValueError(f"{owner} must be {(states,)} finite numbers, got shape {array.shape}")
-    return array

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.core.rules import at_least, between
+from expectant.exact.dynamic_programming import as_array, as_frequencies
 
 
 class PlanningRadius(NamedTuple):
@@ -41,14 +42,9 @@ def planning_radius(
     owner = "planning_radius"
     step = at_least(0.0).check(owner, "value_step", value_step)
     discount = between(0, 1).check(owner, "discount", discount)
-    rows, means = np.asarray(states, float), np.asarray(expected, float)
-    if rows.ndim != 2 or rows.shape != means.shape or not len(rows):
-        raise ValueError(
-            f"{owner}: states and expected must be (n, d), got {rows.shape} and {means.shape}"
-        )
-    shares = np.ones(len(rows)) if state_weights is None else np.asarray(state_weights, float)
-    if shares.shape != (len(rows),) or not (shares >= 0).all() or shares.sum() == 0:
-        raise ValueError(f"{owner}: state_weights must be {len(rows)} numbers, 0 or more")
+    rows = as_array(owner, "states", states, (None, None))
+    means = as_array(owner, "expected", expected, rows.shape)
+    shares = as_frequencies(owner, "state_weights", state_weights, len(rows))
     slope = (rows * (shares / shares.sum())[:, None]).T @ (rows - discount * means)
     values = np.linalg.eigvals(slope)
     values = values[np.abs(values) > 1e-12 * max(1.0, float(np.abs(slope).max()))]
