@@ -111,32 +111,24 @@ def subtask_error(options, option, transition, discount):
 
 
 @function
-def enter_policy_trace(options, option, transition, ratio):
-    """e ← ρ(e + ∇log π_o(a | s)), where ∇ is (1[b = a] − π_b) s in θ_b."""
-    state = transition.state
-    for other in range(options.policies.shape[1]):
-        trace = options.policy_traces[option, other]
-        taken = 1.0 if other == transition.action else 0.0
-        add(state, trace, taken - options.probabilities[other])
-        leave_trace(trace, ratio)
-
-
-@function
 def improve_option(options, option, transition, ratio, discount):
     """One step of the critic v_o and the actor π_o with the same δ; returns |δ|.
 
-    Only the critic's trace is bounded: the actor has no target to overshoot.
+    The actor's trace is e ← ρ(e + ∇log π_o(a | s)), where ∇ is (1[b = a] − π_b) s in θ_b. Only the
+    critic's trace is bounded: the actor has no target to overshoot.
     """
     step, policy_step = options.steps[option, 0], options.steps[option, 1]
     error, continues = subtask_error(options, option, transition, discount)
     enter_trace(options.value_traces[option], transition.state, ratio)
     bound_trace(options.value_traces[option], transition.state, step)
     follow_trace(options.values[option], options.value_traces[option], step * error)
-    enter_policy_trace(options, option, transition, ratio)
     decay = discount * options.steps[option, 2] * continues
     leave_trace(options.value_traces[option], decay)
     for action in range(options.policies.shape[1]):
         trace = options.policy_traces[option, action]
+        taken = 1.0 if action == transition.action else 0.0
+        add(transition.state, trace, taken - options.probabilities[action])
+        leave_trace(trace, ratio)
         follow_trace(options.policies[option, action], trace, policy_step * error)
         leave_trace(trace, decay)
     return abs(error)
