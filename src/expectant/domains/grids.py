@@ -38,15 +38,6 @@ def parse_grid(picture: str) -> np.ndarray:
     return np.array([list(line.strip()) for line in picture.strip().splitlines()])
 
 
-def index_cells(grids: Sequence[np.ndarray]) -> np.ndarray:
-    """State index of every cell that is free in some grid; END at goals, else BLOCKED."""
-    free = np.any([~np.isin(grid, (WALL, GOAL, CLIFF)) for grid in grids], axis=0)
-    indices = np.full(free.shape, BLOCKED)
-    indices[free] = np.arange(free.sum())
-    indices[grids[0] == GOAL] = END
-    return indices
-
-
 def grid_moves(grid: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Successor index (S, 4) of every move; walls and edges block."""
     cells, (rows, columns) = np.argwhere(indices >= 0), indices.shape
@@ -78,8 +69,12 @@ class GridWorld(TabularDomain, abstract=True):
 
     @cached_property
     def indices(self) -> np.ndarray:
-        """State index of every cell, END at goals, BLOCKED elsewhere."""
-        return index_cells(self.grids)
+        """State index of every cell that is free in some grid, END at goals, BLOCKED elsewhere."""
+        free = np.any([~np.isin(grid, (WALL, GOAL, CLIFF)) for grid in self.grids], axis=0)
+        indices = np.full(free.shape, BLOCKED)
+        indices[free] = np.arange(free.sum())
+        indices[self.grids[0] == GOAL] = END
+        return indices
 
     @property
     def sketch(self) -> Drawing:

@@ -185,20 +185,15 @@ class DrivenCarPart(NamedTuple):
     noise: float
 
 
-@function
-def steer(domain, rng):
-    """The action of the driving policy."""
-    if rng.random() < domain.noise:
-        return int(rng.random() * PUSHES)
-    return RIGHT if domain.driven.car[SPEED] >= 0.0 else LEFT
-
-
 delegate(DrivenCarPart, "driven", reset, observation)
 
 
 @step.register(DrivenCarPart)
 def _(domain, action, rng):
-    return step(domain.driven, steer(domain, rng), rng)
+    action = RIGHT if domain.driven.car[SPEED] >= 0.0 else LEFT
+    if rng.random() < domain.noise:
+        action = int(rng.random() * PUSHES)
+    return step(domain.driven, action, rng)
 
 
 class DrivenCar(MountainCar):

@@ -170,19 +170,15 @@ class Tiles(Features):
             self._check_dimensions(len(self.bounds), "bounds")
 
     def shape(self, domain: Domain) -> Shape:
-        dimensions = len(self._bounds(domain))
-        self._check_dimensions(dimensions, f"the observations of {type(domain).__name__}")
-        tiles = self.tilings * math.prod(self._rows(dimensions))
+        tiles = self.tilings * math.prod(self._layout(domain)[-1])
         if tiles > (LARGEST if self.hash_size is None else LARGEST_HASHED):
             advice = "fewer tiles" if self.hash_size else self.memory_advice
             raise ValueError(f"Tiles: {tiles:,} tiles are too many to be numbered: {advice}")
         return Shape(self.hash_size or tiles, self.tilings)
 
     def build(self, domain: Domain, rng: np.random.Generator) -> TilesPart | HashedPart:
-        bounds = self._bounds(domain)
-        dimensions, rows = len(bounds), self._rows(len(bounds))
-        components = np.array(self._components(dimensions), np.int64)
-        parts = np.array(self._per_dimension(dimensions), np.int64) * self.tilings
+        bounds, components, tiles, rows = self._layout(domain)
+        dimensions, parts = len(bounds), np.array(tiles, np.int64) * self.tilings
         low, high = np.array(bounds, float).T.copy()
         odd = 2 * np.arange(dimensions)[:, None] + 1
         part = TilesPart(
@@ -194,27 +190,23 @@ class Tiles(Features):
             rows=np.array(rows, np.int64),
             strides=np.array([math.prod(rows[i + 1 :]) for i in range(dimensions)], np.int64),
             tiles=math.prod(rows),
-            components=components,
+            components=np.array(components, np.int64),
         )
         if self.hash_size is None:
             return part
         owners = full((self.tilings, self.hash_size // self.tilings), FREE, np.int64)
         return HashedPart(part, owners)
 
-    def _bounds(self, domain: Domain) -> Bounds:
-        return known_bounds("Tiles", domain, self.bounds, self.dimensions)
-
-    def _components(self, dimensions: int) -> Sequence[int]:
-        return range(dimensions) if self.dimensions is None else self.dimensions
-
-    def _per_dimension(self, dimensions: int) -> tuple[int, ...]:
-        return (self.tiles,) * dimensions if isinstance(self.tiles, int) else tuple(self.tiles)
-
-    def _rows(self, dimensions: int) -> list[int]:
-        """Tiles of one tiling in each dimension."""
+    def _layout(self, domain: Domain) -> tuple[Bounds, Sequence[int], Sequence[int], list[int]]:
+        """Return bounds, component, tiles and rows of a tiling, of every dimension."""
+        bounds = known_bounds("Tiles", domain, self.bounds, self.dimensions)
+        self._check_dimensions(len(bounds), f"the observations of {type(domain).__name__}")
+        components = self.dimensions or range(len(bounds))
+        tiles = (self.tiles,) * len(bounds) if isinstance(self.tiles, int) else self.tiles
         extra = 1 if self.tilings > 1 else 0
-        counts = zip(self._per_dimension(dimensions), self._components(dimensions), strict=True)
-        return [n if component in self.wrap else n + extra for n, component in counts]
+        counts = zip(tiles, components, strict=True)
+        rows = [n if component in self.wrap else n + extra for n, component in counts]
+        return bounds, components, tiles, rows
 
     def _check_dimensions(self, dimensions: int, source: str) -> None:
         if not isinstance(self.tiles, int) and len(self.tiles) != dimensions:

@@ -60,9 +60,9 @@ class ExplorationBonusPart(NamedTuple):
     kappa: float
 
 
-PREDICTION = (add_expected, expected_next_state, sample_next, next_predecessor, predecessor)
-delegate(ExplorationBonusPart, "model", *PREDICTION)
+delegate(ExplorationBonusPart, "model", add_expected, expected_next_state, sample_next)
 delegate(ExplorationBonusPart, "model", fit, begin, on_truncation, on_value_update)
+delegate(ExplorationBonusPart, "model", next_predecessor, predecessor)
 
 
 @function
