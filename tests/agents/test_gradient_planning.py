@@ -15,7 +15,7 @@ from expectant.core.updates import error_of
 from expectant.core.vectors import Weighted
 from expectant.core.verbs import add_expected, backed_up_value, improve, learn, plan
 from expectant.models.expectation import LinearPart
-from expectant.models.sparse_columns import append_entry
+from expectant.models.sparse import append_entry
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 

@@ -21,7 +21,7 @@ from expectant.core.verbs import (
     plan,
     predecessor,
 )
-from expectant.models.sparse_columns import NONE
+from expectant.models.sparse import NONE
 
 CHAIN = ex.Corridor(cells=5)
 MODELS = {

@@ -23,8 +23,7 @@ from expectant.core.verbs import (
     predecessor,
     sample_next,
 )
-from expectant.models.sparse import count_evicted
-from expectant.models.sparse_columns import CHUNK, COUNT
+from expectant.models.sparse import CHUNK, COUNT, count_evicted
 from expectant.models.wrappers import with_predecessors
 
 CORRIDOR = ex.Corridor(slip=0.25)

@@ -11,7 +11,7 @@ from expectant.core import tree
 from expectant.core.vectors import dense
 from expectant.core.verbs import add_expected, draw, size, value_change
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
-from expectant.models.sparse_columns import ColumnsPart
+from expectant.models.sparse import ColumnsPart
 
 GROWN = 1e6  # ratio of weights to the largest return from which they diverge
 FAR = 1e3  # no feature of a next state is that large

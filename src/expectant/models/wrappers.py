@@ -46,8 +46,7 @@ from expectant.core.verbs import (
     value,
 )
 from expectant.models.expectation import LinearExpectation, LinearPart
-from expectant.models.sparse import SparsePart
-from expectant.models.sparse_columns import with_links
+from expectant.models.sparse import SparsePart, with_links
 
 
 class ExplorationBonusPart(NamedTuple):
