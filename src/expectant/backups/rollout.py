@@ -11,7 +11,7 @@ from expectant.core.rules import Rule, one_of, whole
 
 
 def backups_by_name(name: str) -> Backups:
-    """Return the backup distribution that a name stands for, with room for 1,000 transitions."""
+    """Return the backup distribution that a name stands for, with a capacity of 1,000."""
     kinds: list[Any] = [kind for kind in KINDS.values() if issubclass(kind, Backups)]
     named = {kind.short_name: kind for kind in kinds if "short_name" in vars(kind)}
     return named[one_of(*named).convert(name)].of_capacity(1000)

@@ -107,7 +107,7 @@ def action_count(space: object, owner: str) -> int:
     )
 
 
-def observation_spec(space: object, numbered: bool | None, owner: str) -> ObservationSpec:
+def observation_spec(space: Any, numbered: bool | None, owner: str) -> ObservationSpec:
     """The spec of a Gymnasium space.
 
     ``numbered`` decides if whole numbers are state indices or a vector; None: state indices, up to
@@ -120,18 +120,12 @@ def observation_spec(space: object, numbered: bool | None, owner: str) -> Observ
             raise ValueError(f"{owner}: numbered=True, but its observations are vectors: {space}")
         pairs = zip(space.low.ravel().tolist(), space.high.ravel().tolist(), strict=True)
         return ObservationSpec(bounds=tuple(pairs))
-    counts: tuple[int, ...]
-    starts: tuple[int, ...]
-    if isinstance(space, spaces.Discrete):
-        counts, starts = (int(space.n),), (int(space.start),)
+    parts: Any = space.spaces if isinstance(space, spaces.Tuple) else (space,)
+    if all(isinstance(part, spaces.Discrete) for part in parts):
+        counts = tuple(int(part.n) for part in parts)
+        starts = tuple(int(part.start) for part in parts)
     elif isinstance(space, spaces.MultiDiscrete):
-        counts = tuple(int(n) for n in space.nvec.ravel())
-        starts = tuple(int(n) for n in np.ravel(space.start))
-    elif isinstance(space, spaces.Tuple) and all(
-        isinstance(part, spaces.Discrete) for part in space.spaces
-    ):
-        counts = tuple(int(part.n) for part in space.spaces)  # type: ignore[attr-defined]
-        starts = tuple(int(part.start) for part in space.spaces)  # type: ignore[attr-defined]
+        counts, starts = tuple(space.nvec.ravel().tolist()), tuple(np.ravel(space.start).tolist())
     elif isinstance(space, spaces.MultiBinary):
         counts = (2,) * math.prod(space.shape)
         starts = (0,) * len(counts)

@@ -101,9 +101,9 @@ def lookahead(
         steps.append((np.array([0.0, *pays])[exits], future))
     if domain.noise == 0.0:
         return steps
-    own, share = 1.0 - domain.noise, domain.noise / len(steps)
+    intended, share = 1.0 - domain.noise, domain.noise / len(steps)
     rewards, future = (sum(parts) * share for parts in zip(*steps, strict=True))
-    return [(own * step[0] + rewards, own * step[1] + future) for step in steps]
+    return [(intended * step[0] + rewards, intended * step[1] + future) for step in steps]
 
 
 def action_values(steps: list[tuple[np.ndarray, Any]], values: np.ndarray) -> np.ndarray:

@@ -103,15 +103,13 @@ class RandomPlay:
 
     returns: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    low: np.ndarray = field(default_factory=lambda: np.array(np.inf))
+    high: np.ndarray = field(default_factory=lambda: np.array(-np.inf))
     integral: bool = True
 
     def observe(self, observation: np.ndarray) -> None:
-        if self.low is None or self.high is None:
-            self.low, self.high = observation.astype(float), observation.astype(float)
-        np.minimum(self.low, observation, out=self.low)
-        np.maximum(self.high, observation, out=self.high)
+        self.low = np.minimum(self.low, observation)
+        self.high = np.maximum(self.high, observation)
         self.integral = self.integral and bool((observation % 1 == 0).all())
 
 
@@ -160,8 +158,6 @@ def widen_bounds(
     domain: Domain, play: RandomPlay, margin: float = MARGIN
 ) -> list[tuple[float, float]]:
     """Return the domain's bounds; where it has none, the observed range plus a ``margin``."""
-    assert play.low is not None
-    assert play.high is not None
     bounds = []
     for n, (low, high) in enumerate(domain.bounds or ()):
         if is_bounded(low, high) and low < high:
