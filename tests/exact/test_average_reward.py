@@ -84,18 +84,19 @@ def test_the_best_soft_return_is_the_best_of_all_soft_policies(seed, epsilon, di
     values = [exact.policy_values(domain, policy, discount=discount) for policy in policies]
     best = exact.best_epsilon_soft_values(domain, epsilon, discount=discount)
     np.testing.assert_allclose(best, np.max(values, axis=0), atol=1e-9)
-    policy = exact.best_epsilon_soft_policy(domain, epsilon, discount=discount)
+    greedy = exact.greedy_policy(exact.action_values_of(domain, best, discount=discount))
+    policy = exact.epsilon_greedy_policy(greedy, epsilon)
     policy_values = exact.policy_values(domain, policy, discount=discount)
     np.testing.assert_allclose(policy_values, best, atol=1e-7)
-    greedy = exact.epsilon_greedy_optimal_return(domain, epsilon, discount=discount)
-    assert greedy <= exact.best_epsilon_soft_return(domain, epsilon, discount=discount) + 1e-9
+    on_optimal = exact.epsilon_greedy_optimal_return(domain, epsilon, discount=discount)
+    assert on_optimal <= exact.best_epsilon_soft_return(domain, epsilon, discount=discount) + 1e-9
 
 
 def test_acting_epsilon_greedily_on_optimal_values_is_not_the_best_near_a_cliff():
     cliff = ex.domains.Cliff()
     assert exact.epsilon_greedy_optimal_return(cliff, 0.1) == pytest.approx(-50.80, abs=5e-3)
     assert exact.best_epsilon_soft_return(cliff, 0.1) == pytest.approx(-20.71, abs=5e-3)
-    policy = exact.best_epsilon_soft_policy(cliff, 0.1)
+    q = exact.action_values_of(cliff, exact.best_epsilon_soft_values(cliff, 0.1))
     cells = list(cliff.sketch.cells or ())
     along = [cells.index((column, 2)) for column in range(1, 10)]
-    assert policy[along].argmax(axis=1).tolist() == [0] * 9  # up, away from the edge
+    assert q[along].argmax(axis=1).tolist() == [0] * 9  # up, away from the edge

@@ -9,7 +9,6 @@ from expectant.exact.average_reward import (
 )
 from expectant.exact.dynamic_programming import (
     action_values_of,
-    best_epsilon_soft_policy,
     best_epsilon_soft_return,
     best_epsilon_soft_values,
     epsilon_greedy_optimal_return,
@@ -45,12 +44,11 @@ from expectant.exact.stability import PlanningRadius, planning_radius
 
 __all__ = [
     "FixedPoint", "LinearModel", "PlanningRadius", "SubtaskSolution", "action_values_of",
-    "best_epsilon_soft_gain", "best_epsilon_soft_policy", "best_epsilon_soft_return",
-    "best_epsilon_soft_values", "differential_values",
-    "epsilon_greedy_optimal_return", "epsilon_greedy_policy", "feature_matrix", "fixed_point",
-    "gain", "greedy_policy", "jensen_gap", "least_squares_model", "linear_model", "lstd",
-    "model_values", "optimal_action_values", "optimal_gain", "optimal_policy",
-    "optimal_values", "option_durations", "option_model",
-    "planning_gap", "planning_radius", "policy_values",
-    "solve_subtask", "start_return", "stationary_distribution",
+    "best_epsilon_soft_gain", "best_epsilon_soft_return", "best_epsilon_soft_values",
+    "differential_values", "epsilon_greedy_optimal_return", "epsilon_greedy_policy",
+    "feature_matrix", "fixed_point", "gain", "greedy_policy", "jensen_gap",
+    "least_squares_model", "linear_model", "lstd", "model_values", "optimal_action_values",
+    "optimal_gain", "optimal_policy", "optimal_values", "option_durations", "option_model",
+    "planning_gap", "planning_radius", "policy_values", "solve_subtask", "start_return",
+    "stationary_distribution",
 ]  # fmt: skip

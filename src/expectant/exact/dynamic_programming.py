@@ -273,16 +273,6 @@ def best_epsilon_soft_values(
     return _value_iteration(dynamics, check_discount(discount))
 
 
-def best_epsilon_soft_policy(
-    domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
-) -> np.ndarray:
-    """The best ε-soft policy (S, A), ties split evenly."""
-    dynamics = soften(get_dynamics(domain, phase), epsilon)
-    values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
-    action_values = dynamics.rewards + discount * expected_next(dynamics, values)
-    return epsilon_greedy_policy(greedy_policy(action_values), epsilon)
-
-
 def best_epsilon_soft_return(
     domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> float:
