@@ -95,7 +95,7 @@ def check_single_env(environment: object, owner: str) -> None:
 
 
 def action_count(space: object, owner: str) -> int:
-    """The number of actions of a ``Discrete`` space; raises an error for other spaces."""
+    """Return the number of actions of a ``Discrete`` space; raise ValueError for others."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):

@@ -108,7 +108,7 @@ def _successors(mdp: FiniteMDP, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _rewards(rewards: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Rewards as (phases or 1, S, A, O or 1)."""
+    """Return rewards as (P or 1, S, A, O or 1)."""
     phases, states, actions, outcomes = shape
     if rewards.shape == (states, actions):
         return rewards[None, :, :, None]
@@ -162,7 +162,7 @@ def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
 
 
 def reaches_end(possible: np.ndarray, successors: np.ndarray) -> np.ndarray:
-    """True (S,) for states that can reach the end through ``possible`` (S, A, O) outcomes."""
+    """Return True (S,) for states that can reach the end by ``possible`` (S, A, O) outcomes."""
     states = successors.shape[0]
     origins, targets = np.nonzero(possible)[0], successors[possible]
     by_target = np.argsort(targets, kind="stable")
@@ -341,7 +341,7 @@ class FiniteMDP(Domain):
     def from_gym(
         cls, source: GymSource | GymTable, *, start: ArrayLike | None = None, **options: object
     ) -> FiniteMDP:
-        """The MDP of a Gymnasium toy-text environment, or of its transition table ``P``.
+        """Make the MDP of a Gymnasium toy-text environment, or of its transition table ``P``.
 
         ``start`` (S,) defaults to the environment's; ``options`` go to ``gymnasium.make``.
         """
@@ -402,7 +402,7 @@ def phase_array(context: BuildContext) -> np.ndarray:
 
 
 def require_mdp(context: BuildContext, owner: str) -> FiniteMDP:
-    """The MDP of the context's domain; raises an error if it has none."""
+    """Return the MDP of the context's domain; raise ValueError if it has none."""
     mdp = context.domain.mdp()
     if mdp is None:
         raise ValueError(

@@ -34,7 +34,7 @@ BLOCKED = -2  # index of cells that are no state
 
 
 def parse_grid(picture: str) -> np.ndarray:
-    """The characters (rows, columns) of a picture."""
+    """Return the characters (rows, columns) of a picture."""
     return np.array([list(line.strip()) for line in picture.strip().splitlines()])
 
 
@@ -315,7 +315,7 @@ FOUR_ROOMS = """\
 
 
 def _check_plan(value: Any) -> str:
-    """A map as rows of equal length, stripped."""
+    """Strip the lines of a map, which must have equal lengths."""
     if not isinstance(value, str):
         raise TypeError
     rows = [line.strip() for line in value.strip().splitlines()]

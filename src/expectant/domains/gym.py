@@ -37,7 +37,7 @@ def as_domain(domain: Domain | GymSource) -> Domain:
 
 
 def _is_environment(source: object) -> TypeGuard[GymEnvironment]:
-    """True for an environment, False for an id, a class or a function that makes one."""
+    """Return True for an environment, False for an id, a class or a function that makes one."""
     return hasattr(source, "reset") and not isinstance(source, type)
 
 
@@ -49,7 +49,7 @@ def _module_name(source: object) -> str | None:
 
 
 def _import_factory(source: str) -> Callable[..., GymEnvironment] | None:
-    """The class or function at "module:name"; None if that is an id registered by the module."""
+    """Import the class or function at "module:name"; None if that is a registered id."""
     module, _, name = source.partition(":")
     try:
         factory = getattr(importlib.import_module(module), name, None)
@@ -59,7 +59,7 @@ def _import_factory(source: str) -> Callable[..., GymEnvironment] | None:
 
 
 def _importable_name(source: Any) -> str | None:
-    """An id, or "module:name" of an importable class or function; None for anything else."""
+    """Return an id, or "module:name" of an importable class or function, else None."""
     if isinstance(source, str):
         return source
     module, name = getattr(source, "__module__", ""), getattr(source, "__qualname__", "")
@@ -134,7 +134,7 @@ class Gym(Domain):
         return getattr(named, "__name__", type(named).__name__)
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data; raises an error unless the environment is an id or importable."""
+        """Return plain data; raise ValueError unless the environment is an id or importable."""
         return {"kind": self.kind, **self._arguments()}
 
     def _arguments(self) -> dict[str, object]:
@@ -225,7 +225,7 @@ class Gym(Domain):
         return self._info.step_limit
 
     def __getstate__(self) -> dict[str, object]:
-        """The parameters without cached facts, which are valid in one process only.
+        """Return the parameters without cached facts, which are valid in one process only.
 
         A class in ``__main__`` is pickled itself: a worker has another ``__main__``.
         """
@@ -276,7 +276,7 @@ class GymRun:
             raise self._locate(error, "reset") from error
 
     def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
-        """(reward, terminated, truncated)."""
+        """Take a step; return (reward, terminated, truncated)."""
         self.steps_taken += 1
         try:
             answer = self.env.step(action + self.first_action)
@@ -292,7 +292,7 @@ class GymRun:
             raise self._locate(error, "step") from error
 
     def _locate(self, error: Exception, call: str) -> EnvError:
-        """The error with run, episode and step."""
+        """Return the error with run, episode and step."""
         ours = isinstance(error, ValueError | TypeError) and user_location(error) is None
         where = f"in {call} of run {self.run}, episode {self.episode}, step {self.steps_taken}"
         return EnvError(f"{error if ours else describe_error(error)}, {where} of {self.env}")

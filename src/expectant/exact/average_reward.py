@@ -55,7 +55,7 @@ def best_epsilon_soft_gain(domain: Domain, epsilon: float = 0.1, *, phase: int =
 
 
 def _continuing_dynamics(domain: Domain, phase: int) -> Dynamics:
-    """The dynamics of a domain; raises an error if episodes can end."""
+    """Return the dynamics of a domain; raise ValueError if episodes can end."""
     dynamics = get_dynamics(domain, phase)
     ends = (dynamics.probabilities > 0) & (dynamics.successors < 0)
     if ends.any():

@@ -32,7 +32,7 @@ class Dynamics(NamedTuple):
 
 
 def get_dynamics(domain: Domain, phase: int = 0) -> Dynamics:
-    """The arrays of one phase of a domain."""
+    """Return the arrays of one phase of a domain."""
     mdp = domain.mdp() if isinstance(domain, Domain) else None
     if mdp is None:
         raise ValueError(f"exact: domain must be a finite MDP, got {domain!r}")

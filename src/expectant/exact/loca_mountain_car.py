@@ -55,7 +55,7 @@ def make_grid(bounds: Sequence[tuple[float, float]], size: tuple[int, int]) -> G
 
 
 def drive(domain: LocaMountainCar, cars: np.ndarray, thrust: Any) -> np.ndarray:
-    """Cars (N, 2) one step later; ``thrust`` is a number or (N,)."""
+    """Return cars (N, 2) one step later; ``thrust`` is a number or (N,)."""
     position, speed = cars.T
     zone = (position >= domain.zone_position) & (speed >= domain.zone_speed)
     return drive_cars(domain.valley(), cars, np.where(zone, 1, thrust))

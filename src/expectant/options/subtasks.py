@@ -100,7 +100,7 @@ def _(options, number, state):
 
 @function
 def subtask_error(options, option, transition, discount):
-    """δ = c + γ[(1 − β) v_o(s') + β z(s')] − v_o(s) without a future at the end; and 1 − β."""
+    """Return δ = c + γ[(1 − β) v_o(s') + β z(s')] − v_o(s) and 1 − β; no future at the end."""
     cumulant = transition.reward if options.respects_rewards[option] else 0.0
     error = cumulant - dot(transition.state, options.values[option])
     if transition.alive == 0.0:
