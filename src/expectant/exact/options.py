@@ -42,16 +42,16 @@ def option_model(
 
     K ≥ 1 is its duration from s. The discount is included: planning backs up r̂ + n̂ᵀv.
     """
-    system = _option_system(domain, policy, stop, discount, phase)
-    return system.solve(system.rewards), system.solve(system.arrivals * system.stop)
+    matrix, rewards, arrivals = _option_system(domain, policy, stop, discount, phase)
+    return np.linalg.solve(matrix, rewards), np.linalg.solve(matrix, arrivals)
 
 
 def option_durations(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
 ) -> np.ndarray:
     """E[Σ_{k<K} γᵏ] (S,): the expected number of steps of an option if γ = 1."""
-    system = _option_system(domain, policy, stop, discount, phase)
-    return system.solve(np.ones(system.stop.size))
+    matrix, _, _ = _option_system(domain, policy, stop, discount, phase)
+    return np.linalg.solve(matrix, np.ones(len(matrix)))
 
 
 def solve_subtask(
@@ -85,21 +85,10 @@ def solve_subtask(
     return SubtaskSolution(values, greedy_policy(action_values(values)), stop)
 
 
-class _OptionSystem(NamedTuple):
-    """γP (S, S), expected rewards (S,), β (S,), and M = I − γP(I − diag β) (S, S)."""
-
-    arrivals: np.ndarray
-    rewards: np.ndarray
-    stop: np.ndarray
-    matrix: np.ndarray
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(self.matrix, right)
-
-
 def _option_system(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float, phase: int
-) -> _OptionSystem:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return M = I − γP(I − diag β) (S, S), the rewards (S,) and γP diag β (S, S)."""
     dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
     states = dynamics.rewards.shape[0]
     probabilities = as_policy(policy, dynamics.rewards.shape)
@@ -115,7 +104,7 @@ def _option_system(
         _check_stops(arrivals, stopping)
     matrix = np.eye(states) - arrivals * (1.0 - stopping)
     rewards = (probabilities * dynamics.rewards).sum(axis=1)
-    return _OptionSystem(arrivals, rewards, stopping, matrix)
+    return matrix, rewards, arrivals * stopping
 
 
 def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:
