@@ -128,7 +128,10 @@ def test_reproduce_one_figure(tmp_path):
 BAD: list[tuple[list[str], str]] = [
     (["reproduce", "--figure", "6"], "unknown '6'"),
     (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
-    (["reproduce", "--runs", "0"], "Invalid value for '--runs'"),
+    (["reproduce", "--runs", "0"], "--runs: must be a whole number, 1 or more, got 0"),
+    (["reproduce", "--runs", "x"], "--runs: must be a whole number, 1 or more, got 'x'"),
+    (["watch", "--frames", "2.5"], "--frames: must be a whole number, 2 or more, got 2.5"),
+    (["try", "CartPole-v1", "--minutes", "0"], "--minutes: must be a finite number, 0.01 or more"),
     (["reproduce", "--seed", str(2**128)], "at most"),
     (["reproduce", "5a"], "study: unknown '5a'"),
     (["reproduce", "--figure", "5"], "unknown '5', did you mean '5a' or '5b'?"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json as json_format
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,6 +16,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from expectant.core.errors import EnvError, MissingExtra, require_extra
+from expectant.core.rng import SEED
+from expectant.core.rules import Rule, whole
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,6 +66,23 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def number_option(name: str, rule: Rule[Any], text: str) -> Any:
+    """Return an option for a number, refused in one line if it breaks the rule or is no number."""
+
+    def parse(given: Any) -> Any:
+        value = given
+        for kind in (int, float) if isinstance(given, str) else ():
+            with suppress(ValueError):
+                value = kind(given)
+                break
+        try:
+            return rule.convert(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise fail(f"{name}: {rule.violation(value, error)}", 2) from None
+
+    return typer.Option(name, metavar="N", parser=parse, help=text)
+
+
 Version = Annotated[
     bool,
     typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
@@ -71,9 +90,9 @@ Version = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the results, resumed; results/NAME if not given.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all runs.")]
+Seed = Annotated[int, number_option("--seed", SEED, "Seed of all runs.")]
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Threads; one per core if not given.")
+    int | None, number_option("--threads", whole(1), "Threads; one per core if not given.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Import and run the modules that it names.")]

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from expectant.cli.common import Json, Seed, Threads, command, plain_errors, print_json
+from expectant.cli.common import (
+    Json,
+    Seed,
+    Threads,
+    command,
+    number_option,
+    plain_errors,
+    print_json,
+)
+from expectant.core.rules import at_least, whole
 
 
 @command("Your environment", "try")
@@ -16,7 +25,9 @@ def try_agents(
         str,
         typer.Argument(metavar="ENV", help="A Gymnasium id, or module:Class of your own."),
     ],
-    minutes: Annotated[float, typer.Option(help="Time limit, compiling included.")] = 5.0,
+    minutes: Annotated[
+        float, number_option("--minutes", at_least(0.01), "Time limit, compiling included.")
+    ] = 5.0,
     out: Annotated[
         Path | None, typer.Option(help="Folder for page and config file; results/try/ENV.")
     ] = None,
@@ -43,11 +54,11 @@ def watch(
     domain: Annotated[str, typer.Option(help="A domain of `expectant list`.")] = "corridor",
     agent: Annotated[str, typer.Option(help="An agent of `expectant list`.")] = "lookahead",
     out: Annotated[Path, typer.Option(help="The .gif to write.")] = Path("results/watch.gif"),
-    frames: Annotated[int, typer.Option(metavar="N", min=2, help="Most frames.")] = 80,
+    frames: Annotated[int, number_option("--frames", whole(2), "Most frames.")] = 80,
     episodes: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Length in episodes.")
+        int | None, number_option("--episodes", whole(1), "Length in episodes.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Length in steps.")] = None,
+    steps: Annotated[int | None, number_option("--steps", whole(1), "Length in steps.")] = None,
     seed: Seed = 0,
 ) -> None:
     """Animate learning: values, policy and model over the states."""

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from expectant.cli.common import Json, Out, Threads, Trust, command, plain_errors, print_json
+from expectant.cli.common import (
+    Json,
+    Out,
+    Threads,
+    Trust,
+    command,
+    number_option,
+    plain_errors,
+    print_json,
+)
+from expectant.core.rules import at_least, whole
 
 
 @command("Experiments")
@@ -73,10 +83,13 @@ def best(
     ] = "mean",
     confirm: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Report this many fresh runs of the best."),
+        number_option("--confirm", whole(1), "Report this many fresh runs of the best."),
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(help="Smallest difference that matters; 5 % of the mean.")
+        float | None,
+        number_option(
+            "--margin", at_least(0), "Smallest difference that matters; 5 % of the mean."
+        ),
     ] = None,
     threads: Threads = None,
     trust: Trust = False,

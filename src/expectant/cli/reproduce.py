@@ -8,8 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from expectant.cli.common import Json, Out, Threads, command, fail, plain_errors, print_json
+from expectant.cli.common import (
+    Json,
+    Out,
+    Threads,
+    command,
+    fail,
+    number_option,
+    plain_errors,
+    print_json,
+)
 from expectant.core.rng import SEED
+from expectant.core.rules import whole
 
 Names = list[str] | None
 
@@ -36,10 +46,10 @@ def reproduce(
         bool, typer.Option("--quick", help="5 runs of everything; verdicts are provisional.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Seed instead of the study's.")
+        int | None, number_option("--seed", SEED, "Seed instead of the study's.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Runs of every agent instead.")
+        int | None, number_option("--runs", whole(1), "Runs of every agent instead.")
     ] = None,
     threads: Threads = None,
     json: Json = False,
@@ -58,7 +68,6 @@ def reproduce(
         from expectant.experiments.study import LOCA, configure_study, read_study
         from expectant.report import terminal_tables as tables
 
-        SEED.check("reproduce", "seed", seed or 0)
         source = read_study(study, trust=True)
         config = configure_study(
             source, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
