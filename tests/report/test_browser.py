@@ -102,8 +102,9 @@ def test_a_link_opens_what_is_folded(browser: Any, written: Path) -> None:
     visit.page.close()
 
 
-def test_everything_fits_open_and_on_paper(browser: Any, written: Path) -> None:
-    visit = ReportVisit(browser, written, 400)
+@pytest.mark.parametrize("wide", [1200, 400])
+def test_everything_fits_open_and_on_paper(browser: Any, written: Path, wide: int) -> None:
+    visit = ReportVisit(browser, written, wide)
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert visit.count("details:not([open])") == 0
     width, window = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
