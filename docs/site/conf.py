@@ -12,6 +12,7 @@ myst_enable_extensions = ["deflist", "attrs_inline", "dollarmath"]
 mathjax_path = "tex-svg.js"  # copied by gather_pages.py
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 
+smartquotes = False  # --quick must stay as it is
 html_theme = "furo"
 html_title = "expectant"
 html_copy_source = False
