@@ -138,7 +138,9 @@ const drawPlot = (box, plot, { range, yName, curves = plot.curves, height = 260,
     root.append(svg("path", { d: `M${left} ${y(tick)}H${right}`, class: "grid" }));
     text(labels[n], [left - 6, y(tick) + 4], { class: "tick", "text-anchor": "end" });
   });
-  const xTicks = plot.ticks.length ? [...plot.ticks.keys()] : plot.scale === "log" ? logTicks(first, last) : niceTicks(first, last, Math.min(8, width / 75));
+  const tried = plot.scale ? [...new Set(plot.curves.flatMap((curve) => Array.from(curve.x ?? plot.x)))].sort((a, b) => a - b) : [];
+  const hasRoom = tried.length > 1 && tried.slice(1).every((value, n) => x(value) - x(tried[n]) > 40);
+  const xTicks = plot.ticks.length ? [...plot.ticks.keys()] : hasRoom ? tried : plot.scale === "log" ? logTicks(first, last) : niceTicks(first, last, Math.min(8, width / 75));
   xTicks.forEach((tick) => {
     root.append(svg("path", { d: `M${x(tick)} ${bottom}v4`, class: "axis" }));
     text(plot.ticks.length ? plot.ticks[tick] : format(tick), [x(tick), bottom + 17], { class: "tick", "text-anchor": "middle" });
@@ -146,7 +148,7 @@ const drawPlot = (box, plot, { range, yName, curves = plot.curves, height = 260,
   text(plot.xName, [(left + right) / 2, height - 6], { class: "name", "text-anchor": "middle" });
   text(yName, [0, 0], { class: "name", "text-anchor": "middle", transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)` });
   const clip = `clip-${clips += 1}`;
-  root.append(svg("clipPath", { id: clip }, svg("rect", { x: left, y: top - 4, width: right - left + 4, height: bottom - top + 8 })));
+  root.append(svg("clipPath", { id: clip }, svg("rect", { x: left, y: top - 4, width: right - left + 4, height: bottom - top + 4 })));
   plot.breaks.forEach((at) => root.append(svg("path", { d: `M${x(at)} ${top}V${bottom}`, class: "break" })));
   plot.levels.filter(({ last: end }) => end >= range[0]).forEach(({ from, to, height: start, last: end, kind }) => root.append(svg("path", {
     d: `M${x(from)} ${y(start)}L${x(to)} ${y(end)}`, class: "level", "stroke-dasharray": LEVEL_DASHES[kind % 2],
