@@ -72,7 +72,9 @@ def reproduce(
     check_layout(folder)
     mark_folder(folder, STUDY)
     mark_folder(target, STUDY)
-    return _write_results(config, target, run_in_looks(config, Store(folder), threads))
+    work = run_in_looks(config, Store(folder), threads)
+    say("drawing figures and page")
+    return _write_results(config, target, work)
 
 
 def run_in_looks(config: StudyConfig, store: Store, threads: int | None) -> Work:
