@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -229,7 +230,8 @@ class Best:
 
     def __repr__(self) -> str:
         tables = [text_table(heads, rows, left=range(3)) for _, heads, rows in self.tables()]
-        return "\n\n".join([f"Best settings by {self.title}", *tables, "\n".join(self.notes)])
+        notes = "\n".join(fill(note, 100) for note in self.notes)
+        return "\n\n".join([f"Best settings by {self.title}", *tables, notes])
 
     def _repr_html_(self) -> str:
         tables = [html_table(heads, rows) for _, heads, rows in self.tables()]

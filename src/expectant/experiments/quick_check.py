@@ -561,12 +561,13 @@ class QuickCheck:
         config = self.config_text()
         if config is not None:
             write_text(folder / CONFIG, config)
-        facts = {"features": repr(self.features), "seed": self.seed}
+        settings = {"features": repr(self.features), "seed": self.seed}
+        facts = ["mean and 95 % bootstrap interval"]
         sections = [
             Header(f"What can be learned in {self.environment}", "", self.findings()),
-            *([Curves("fresh runs", "", chart_of([panel]))] if self.agents else []),
+            *([Curves("fresh runs", "", chart_of([panel]), facts=facts)] if self.agents else []),
             Table("The best of each kind", HEADS, self.rows()),
-            Environment({**facts, **versions()}, self.command),
+            Environment({**settings, **versions()}, self.command),
         ]
         write_page(folder / "report.html", sections, palette_of([panel]))
 

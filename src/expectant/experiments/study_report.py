@@ -235,7 +235,7 @@ def _adaptation_tables(panels: Sequence[Panel], trials: Sequence[Trial]) -> list
             [labels[backups], *(cells.get(agent, "–") for agent in agents)]
             for backups, cells in by_backups.items()
         ]
-        heading = f"Adaptation at a glance: {figure_name(figure)}"
+        heading = f"Adaptation: {figure_name(figure)}"
         tables.append(report.Table(heading, ["backups", *agents.values()], rows))
     return tables
 

@@ -79,7 +79,7 @@ def figure_name(figure: str) -> str:
     >>> figure_name("q_learning")
     'Q-learning'
     """
-    name = figure[:1].upper() + figure[1:].replace("_", "-")
+    name = figure[:1].upper() + figure[1:].replace("-", " ").replace("_", "-")
     return f"Figure {figure}" if figure[:1].isdigit() else name
 
 

@@ -98,5 +98,5 @@ def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> str:
         lines.append(
             [row["agent"], row["backups"], verdict, first, mean, f"{low} to {high}", adapted]
         )
-    heads = ["agent", "backups", "verdict", "P1", "adaptation", "95 %", "seeds that adapted"]
+    heads = ["agent", "backups", "verdict", "P1", "adaptation", "95 %", "adapted"]
     return f"Local-change adaptation test\n\n{text_table(heads, lines, left=range(3))}"

@@ -146,7 +146,8 @@ const drawPlot = (box, plot, { range, yName, curves = plot.curves, height = 260,
     text(plot.ticks.length ? plot.ticks[tick] : format(tick), [x(tick), bottom + 17], { class: "tick", "text-anchor": "middle" });
   });
   text(plot.xName, [(left + right) / 2, height - 6], { class: "name", "text-anchor": "middle" });
-  text(yName, [0, 0], { class: "name", "text-anchor": "middle", transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)` });
+  const nameSize = Math.min(11.5, (top + bottom) / (0.56 * yName.length));  // a long name gets smaller letters
+  text(yName, [0, 0], { class: "name", "font-size": nameSize, "text-anchor": "middle", transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)` });
   const clip = `clip-${clips += 1}`;
   root.append(svg("clipPath", { id: clip }, svg("rect", { x: left, y: top - 4, width: right - left + 4, height: bottom - top + 4 })));
   plot.breaks.forEach((at) => root.append(svg("path", { d: `M${x(at)} ${top}V${bottom}`, class: "break" })));
