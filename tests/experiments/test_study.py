@@ -70,7 +70,7 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert page.count("It does not.") >= 1 and "Claims without a figure" not in page
 
 
-def test_only_undecided_claims_get_all_their_runs(tmp_path):
+def test_only_undecided_claims_get_all_their_runs(tmp_path, capsys):
     """Four runs are drawn; claims are judged by ten, and the third, on the border, by 40."""
     border = (
         "[[claims]]\nid = 3\nfigure = 'corridor'\nclaim = 'It earns more than 5.75.'\n"
@@ -85,6 +85,8 @@ def test_only_undecided_claims_get_all_their_runs(tmp_path):
         ("holds", 10), ("does not hold", 10), ("unclear", 40),
     ]  # fmt: skip
     assert [v.level for v in verdicts] == pytest.approx([0.999, 0.999, 0.951])
+    assert f"first page: {out / 'report.html'}" in capsys.readouterr().err
+    assert "first page" not in (out / "report.html").read_text()
     again, panels = read_stored(out)
     assert {key: len(curve) for key, curve in panels[0].curves.items()} == {
         "plain": 40,
@@ -92,6 +94,7 @@ def test_only_undecided_claims_get_all_their_runs(tmp_path):
     }
     assert judge_claims(study.claims, panels, study.sizes, again.looks) == verdicts
     assert reproduce(config, out) == verdicts  # nothing is computed again
+    assert "first page" not in capsys.readouterr().err
 
 
 def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):

@@ -48,6 +48,7 @@ from expectant.experiments.store import (
     versions,
 )
 from expectant.experiments.study import (
+    ABLATION,
     LOCA,
     QUICK_RUNS,
     Detail,
@@ -57,7 +58,7 @@ from expectant.experiments.study import (
     read_study,
     study_word,
 )
-from expectant.experiments.study_report import adaptation_rows, write_report
+from expectant.experiments.study_report import adaptation_rows, write_report, write_study_page
 from expectant.experiments.toml_tables import read_text
 from expectant.experiments.trials import Trial, cost
 
@@ -72,13 +73,16 @@ def reproduce(
     check_layout(folder)
     mark_folder(folder, STUDY)
     mark_folder(target, STUDY)
-    work = run_in_looks(config, Store(folder), threads)
+    work = run_in_looks(config, Store(folder), threads, target)
     say("drawing figures and page")
     return _write_results(config, target, work)
 
 
-def run_in_looks(config: StudyConfig, store: Store, threads: int | None) -> Work:
-    """Compute the runs of the first look, then more of what undecided claims depend on."""
+def run_in_looks(config: StudyConfig, store: Store, threads: int | None, target: Path) -> Work:
+    """Compute the runs that figures draw, those of the first look, then of undecided claims.
+
+    A first page is written to ``target`` when the figures can be drawn, if more runs may follow.
+    """
     looks, kernels = config.looks, Kernels()
     work = Work([replace(trial, runs=0) for trial in config.trials], store)
     engine = make_engine("threads", threads, None, kernels)
@@ -91,11 +95,26 @@ def run_in_looks(config: StudyConfig, store: Store, threads: int | None) -> Work
         work.raise_failure()
 
     with OverallProgress(config.study.name, _cost_left(work, most)) as overall:
+        main = tuple(name for name in config.figures if not name.startswith(ABLATION))
+        if main and any(len(looks[name]) > 1 for name in main):
+            run_stage("figures", {a: config.drawn_runs(a[0]) for a in most if a[0] in main})
+            if work.computed:
+                with overall.exclude_time():
+                    _write_first_page(replace(config, figures=main, provisional=True), target, work)
         run_stage("first look", {arm: looks[arm[0]][0] for arm in most})
         while more := plan_more_runs(config.study.claims, work.panels(), looks):
             overall.total = overall.done + _cost_left(work, {arm: most[arm] for arm in more})
             run_stage("undecided claims", more)
     return work
+
+
+def _write_first_page(config: StudyConfig, target: Path, work: Work) -> None:
+    trials = [trial for trial in work.trials if trial.experiment in config.figures]
+    panels = [panel for panel in work.panels() if panel.figure in config.figures]
+    verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
+    write_trials(work, target)
+    write_curves(target / CURVES, panels, trials, config.facts())
+    say(f"first page: {write_study_page(config, target, panels, verdicts)}")
 
 
 def _cost_left(work: Work, runs: Mapping[Arm, int]) -> float:

@@ -267,6 +267,7 @@ class StudyConfig:
     """The part of a study to run; it is written beside the results.
 
     ``panels`` (a figure without panels goes by its own name) and ``agents`` select some by name.
+    ``provisional``: a first page, while more runs are computed.
     """
 
     study: Study
@@ -276,6 +277,7 @@ class StudyConfig:
     quick: bool = False
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    provisional: bool = False
 
     @property
     def asked_runs(self) -> int | None:
@@ -344,6 +346,8 @@ class StudyConfig:
     @property
     def warning(self) -> str:
         """A warning for readers unless all runs are there."""
+        if self.provisional:
+            return "first page: more runs are being computed, and replace it when they are done"
         if self.quick:
             return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
         return "" if self.runs is None else f"{self.runs} runs of everything"

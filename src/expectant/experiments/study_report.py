@@ -175,7 +175,7 @@ def _figure_section(
         claims,
         [f"mean of {runs} run{'s' * (runs > 1)} and 95 % bootstrap interval"],
         alerts,
-        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES],
+        [f"{_figure_stem(config, figure)}.{kind}" for kind in FILES if not config.provisional],
         report.chart_of(close_ups) if close_ups else None,
         [(n, values if len({*values}) > 1 else values[:1]) for n, values in parameters.items()],
         first.notes,

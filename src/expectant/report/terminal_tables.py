@@ -12,7 +12,7 @@ from expectant.analysis.curves import interval
 from expectant.core.formatting import text_table
 from expectant.report.formatting import format_estimate, format_number, format_two_digits
 
-LONGEST = 60  # letters of a claim
+WIDTH = 100  # letters of a line
 SIGNS = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
 
 
@@ -23,9 +23,11 @@ def verdict_table(verdicts: Sequence[Any]) -> str:
     for number in sorted({verdict.id for verdict in verdicts}):
         by_name = {v.interpretation: v for v in verdicts if v.id == number}
         first = next(iter(by_name.values()))
-        claim = textwrap.shorten(first.short or first.claim, LONGEST, placeholder=" …")
+        mark = " (ours)" * first.ours
+        room = WIDTH - 4 - len(mark) - 15 * len(names)  # the widest verdict has 13 letters
+        claim = textwrap.shorten(first.short or first.claim, room, placeholder=" …")
         outcomes = [str(by_name[name].verdict) if name in by_name else "" for name in names]
-        rows.append([str(number), claim + " (ours)" * first.ours, *outcomes])
+        rows.append([str(number), claim + mark, *outcomes])
     heads = ["", "claim", *(name or "verdict" for name in names)]
     return text_table(heads, rows, left=range(1, len(heads)))
 
