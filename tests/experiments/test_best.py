@@ -76,7 +76,7 @@ def test_the_command_prints_and_writes(place, tmp_path):
     assert choice["diverged"] == 5
     names = {path.name for path in folder.iterdir()}
     assert {"sensitivity-1-domain-slip-0.png", "sensitivity-2-domain-slip-0-1.svg"} <= names
-    assert "By final: " in (folder / "report.html").read_text()
+    assert "chosen by final: " in (folder / "report.html").read_text()
     assert run.invoke(app, ["best", str(tmp_path)]).exit_code == 2  # no folder of a sweep
 
 

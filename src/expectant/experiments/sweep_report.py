@@ -55,11 +55,11 @@ def write_report(best: Best) -> list[Path]:
     sections: list[Section] = [
         Header(experiment.title, f"{trials}, {length} {counted} each", experiment.notes),
         *(Table(*table) for table in best.tables()),
-        Rules([f"By {best.title}.", *best.notes]),
         best_curves(best),
         *sensitivity,
         trial_table(best),
         Table("What went wrong", ["trial", "what happened"], problems),
+        Rules([f"Settings are chosen by {best.title}.", *best.notes]),
         Environment(
             {**stored_versions(folder.path), "seed": experiment.seed},
             rerun_command(folder.path),
@@ -94,7 +94,7 @@ def _sensitivity_sections(best: Best, palette: Palette) -> tuple[list[Section], 
             heading = f"{title}\n{problem}" if problem else title
             stem = f"-{f'{number}-{slug(problem)}'[:60]}" if problem else ""
             files = draw_chart(chart, heading, folder.path / f"sensitivity{stem}", palette)
-            name, links = f"sensitivity {problem}".strip(), [path.name for path in files]
+            name, links = f"sensitivity, {problem}".strip(", "), [path.name for path in files]
             facts = ["the other settings at their best", "a line ends where everything diverged"]
             sections.append(Curves(name, "", chart, facts=facts, files=links))
             paths += files
