@@ -63,12 +63,16 @@ def watch(
 ) -> None:
     """Animate learning: values, policy and model over the states."""
     with plain_errors("report"):
-        from expectant.report.watch import make_scene
-        from expectant.report.watch import watch as animate
+        import expectant as ex
 
-        scene = make_scene(domain, agent)
+        moves_goal = {"switch_every": 500} if domain == "corridor" else {}
+        world = ex.Domain.from_dict({"kind": domain, **moves_goal})
+        features = ex.Tiles(8, 8) if world.states is None else ex.OneHot()
         if episodes is None and steps is None:
-            steps = sum(scene[0].phase_steps) or None
+            steps = sum(world.phase_steps) or None
             episodes = None if steps else 1500 if domain == "corridor" else 150
-        path = animate(*scene, out, episodes=episodes, steps=steps, frames=frames, seed=seed)
-    print(path)
+        learner = ex.Agent.from_dict({"kind": agent})
+        ex.watch(
+            world, features, learner, out, episodes=episodes, steps=steps, frames=frames, seed=seed
+        )
+    print(out)

@@ -91,6 +91,19 @@ class Setup:
         limit = self.step_limit or self.domain.step_limit or longest
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
+    @property
+    def phase_lengths(self) -> list[int]:
+        """The lengths of the domain's phases within a run, in its unit: episodes or steps."""
+        if self.steps and self.domain.phase_steps:
+            ends = np.minimum(np.cumsum(self.domain.phase_steps), self.length)
+            ends[-1] = self.length  # the last one goes on as long as the run does
+            return [int(length) for length in np.diff(ends, prepend=0) if length > 0]
+        every = self.domain.switch_every
+        if self.steps or every is None:
+            return [self.length]
+        complete, rest = divmod(self.length, every)
+        return [every] * complete + ([rest] if rest else [])
+
     def for_run(self, number: int) -> Setup:
         """Return the setup of one run, which differs if every run has its own domain."""
         domain = self.domain.for_run(number)

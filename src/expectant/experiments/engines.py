@@ -68,7 +68,6 @@ class TaskResult(NamedTuple):
 
 OnProgress = Callable[[Trial, float], None]  # gets a trial and the cost of all runs under way
 Engine = Callable[[Iterator[Task], OnProgress], Iterator[TaskResult]]
-Loaded = dict[object, Kernel | Exception]  # by composition
 
 
 def make_engine(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
@@ -97,16 +96,8 @@ class TrialRuns(RunSource):
     trial: Trial
     compiled: bool | None
 
-    def prepare(self, kernels: Loaded | None = None, show: Reporter | None = None) -> RunOne:
-        """Load the loop, and the probe of a record, unless ``kernels`` has them."""
-        setup, record, key = self.setup, self.trial.record, self.trial.composition
-        rest = self.compiled, setup.title, show or Silent()
-        kernels, probe = {} if kernels is None else kernels, None
-        loop = _load_once(kernels, key, lambda: load_loop(setup, *rest))
-        if record is not None:
-            load = partial(load_kernel, setup, record, *rest)
-            probe = _load_once(kernels, (key, record.probe), load)
-        return partial(self.run, loop, probe)
+    def prepare(self) -> RunOne:
+        return Kernels(self.compiled).prepare(self)
 
     def run(
         self, loop: Kernel, probe: Kernel | None, number: int, control: np.ndarray, start: OnStart
@@ -130,35 +121,44 @@ class TrialRuns(RunSource):
         return FinishedRun(curve, run.diverged, run.evicted, run.divergence)
 
 
-def _load_once(kernels: Loaded, key: object, load: Callable[[], Kernel]) -> Kernel:
-    """Return a kernel, or raise the error of one that cannot be compiled."""
-    if key not in kernels:
-        try:
-            kernels[key] = load()
-        except TooLargeError:  # a smaller trial of the same composition may fit
-            raise
-        except Exception as error:
-            kernels[key] = error
-    kernel = kernels[key]
-    if isinstance(kernel, Exception):
-        raise kernel
-    return kernel
-
-
 @dataclass
 class Kernels:
     """The loop, and the probe, for every composition of parts, compiled when first asked for."""
 
     compiled: bool | None = None
-    _loaded: Loaded = field(default_factory=dict)
+    _loaded: dict[object, Kernel | Exception] = field(default_factory=dict)  # by composition
     _runs: dict[str, tuple[TrialRuns, RunOne]] = field(default_factory=dict)  # by name of a trial
 
     def load(self, task: Task, show: Reporter | None = None) -> tuple[TrialRuns, RunOne]:
         """Return the runs of a task's trial, and the function that computes one of them here."""
         if task.name not in self._runs:
             runs = TrialRuns(task.trial.setup, task.trial, self.compiled)
-            self._runs[task.name] = runs, runs.prepare(self._loaded, show)
+            self._runs[task.name] = runs, self.prepare(runs, show)
         return self._runs[task.name]
+
+    def prepare(self, runs: TrialRuns, show: Reporter | None = None) -> RunOne:
+        """Load the loop, and the probe of a record; return the function that computes one run."""
+        setup, record, key = runs.setup, runs.trial.record, runs.trial.composition
+        rest, probe = (self.compiled, setup.title, show or Silent()), None
+        loop = self._load_once(key, partial(load_loop, setup, *rest))
+        if record is not None:
+            load_probe = partial(load_kernel, setup, record, *rest)
+            probe = self._load_once((key, record.probe), load_probe)
+        return partial(runs.run, loop, probe)
+
+    def _load_once(self, key: object, load: Callable[[], Kernel]) -> Kernel:
+        """Return a kernel, or raise the error of one that cannot be compiled."""
+        if key not in self._loaded:
+            try:
+                self._loaded[key] = load()
+            except TooLargeError:  # a smaller trial of the same composition may fit
+                raise
+            except Exception as error:
+                self._loaded[key] = error
+        kernel = self._loaded[key]
+        if isinstance(kernel, Exception):
+            raise kernel
+        return kernel
 
     def compile_ahead(self, tasks: Iterable[Task], show: Reporter) -> None:
         """Compile what tasks need, once for every composition, several at once."""

@@ -73,7 +73,7 @@ class Record:
         probe belongs to each of them: both see the same agent, before and after the change.
         """
         at, phases, first = list[int](), list[int](), 0
-        for phase, length in enumerate(_phase_lengths(setup)):
+        for phase, length in enumerate(setup.phase_lengths):
             moment, interval = float(min(length, max(0, self.after - first))), float(self.every)
             while round(moment) < length:
                 at.append(first + round(moment))
@@ -98,19 +98,6 @@ def parse_record(data: Mapping[str, Any]) -> Record:
     return Record(probe.name, options=tuple(sorted(options.items())), **table)
 
 
-def _phase_lengths(setup: Setup) -> list[int]:
-    """Return the lengths of the phases of a run, in episodes or steps."""
-    if setup.steps and setup.domain.phase_steps:
-        ends = np.minimum(np.cumsum(setup.domain.phase_steps), setup.length)
-        ends[-1] = setup.length  # the last one goes on as long as the run does
-        return [int(length) for length in np.diff(ends, prepend=0) if length > 0]
-    every = setup.domain.switch_every
-    if setup.steps or every is None:
-        return [setup.length]
-    complete, rest = divmod(setup.length, every)
-    return [every] * complete + ([rest] if rest else [])
-
-
 def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
     """Return the reference lines of a record, joined where they continue from phase to phase.
 
@@ -118,7 +105,7 @@ def record_levels(setup: Setup, record: Record) -> tuple[Level, ...]:
     moment to moment. Lines count from the first probe on.
     """
     lines, probe, start = list[Level](), record.definition, 0.0
-    for phase, length in enumerate(_phase_lengths(setup) if setup.for_run(0) is setup else []):
+    for phase, length in enumerate(setup.phase_lengths if setup.for_run(0) is setup else []):
         levels = probe.levels(setup.domain, setup.agent, phase, **dict(record.options))
         for name, height in levels.items():
             ends = [(line.name, line.end, line.height) for line in lines]

@@ -221,10 +221,13 @@ class Chart:
 
 
 def curve_of(key: str, runs: np.ndarray) -> Curve:
-    """Return a curve from the values of all runs, (runs, points)."""
+    """Return a curve from the values of all runs, (runs, points); one run has no interval."""
     values = finite_or_nan(runs)
+    mean, low, high = interval(values, level=0.95)
+    if len(values) == 1:
+        low = high = np.full(mean.shape, np.nan)
     diverged = int(np.isnan(values).any(axis=1).sum())
-    return Curve(key, *interval(values, level=0.95), len(values), diverged)
+    return Curve(key, mean, low, high, len(values), diverged)
 
 
 def columns_for(plots: int) -> int:

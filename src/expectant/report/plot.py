@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.analysis.curves import finite_or_nan, interval
+from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.panel import Level
 from expectant.core.config import snake_case
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.exact.common_optimum import common_optimum
-from expectant.report.chart import Chart, Curve, Plot
+from expectant.report.chart import Chart, Curve, Plot, curve_of
 from expectant.report.figure import chart_figure, render, use_style
 from expectant.report.formatting import agent_names
 from expectant.report.palette import AGENTS, Palette
@@ -127,11 +128,7 @@ def _curve(key: str, result: Result, together: int) -> Curve:
     starts = np.arange(0, values.shape[1], together)
     totals = np.add.reduceat(sizes, starts)
     means = np.add.reduceat(finite_or_nan(values) * sizes, starts, axis=1) / totals
-    mean, low, high = interval(means)
-    if values.shape[0] == 1:  # has no interval
-        low = high = np.full(mean.shape, np.nan)
-    middles, diverged = np.cumsum(totals) - totals / 2, int(result.diverged.sum())
-    return Curve(key, mean, low, high, values.shape[0], diverged, middles)
+    return replace(curve_of(key, means), x=np.cumsum(totals) - totals / 2)
 
 
 def bin_size(episodes: int) -> int:

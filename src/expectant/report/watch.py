@@ -6,7 +6,6 @@ Shape letters: n probed states, m components of an observation, c points of the 
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.core.config import KINDS, suggest_name
 from expectant.core.errors import require_extra
-from expectant.core.files import write_bytes
+from expectant.core.files import make_folder
 from expectant.core.interfaces import Agent, Domain, Drawing, Features
 from expectant.core.rules import whole
-from expectant.domains.corridor import Corridor
 from expectant.engine.driver import drive, fraction_done, new_control
 from expectant.engine.loop import DONE
 from expectant.engine.probe import States, copy_subject, load_probe, probe_agent
@@ -27,8 +24,6 @@ from expectant.engine.progress import Reporter, ShowFraction, make_reporter
 from expectant.engine.run import RULES, check_arguments
 from expectant.engine.setup import Setup, load_loop
 from expectant.engine.workers import iterate_interruptibly
-from expectant.features.discrete import OneHot
-from expectant.features.tiles import Tiles
 from expectant.report.chart import value_range
 from expectant.report.figure import new_figure, use_style
 from expectant.report.palette import SWITCH_COLOUR
@@ -149,7 +144,7 @@ def record(setup: Setup, frames: int, compiled: bool | None, show: Reporter) -> 
     domain, layout = setup.domain, layout_of(setup.domain)
     if setup.steps and domain.external:
         raise ValueError("watch: an environment cannot stop within an episode; give episodes")
-    changes = changes_of(domain, setup)
+    changes = tuple(np.cumsum(setup.phase_lengths)[:-1].tolist())
     title, control, probed = setup.title, new_control(), []
     kernel, probe = load_loop(setup, compiled, title, show), make_probe(setup, layout, compiled)
     stops = drive(setup, 0, kernel, control, moments(setup.length, frames, changes))
@@ -199,15 +194,6 @@ def layout_of(domain: Domain) -> Layout:
     across, along = (low + (high - low) * middles for low, high in bounds)
     observations = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     return Layout(across, along, np.arange(LATTICE**2), observations, drawing, is_plane=True)
-
-
-def changes_of(domain: Domain, setup: Setup) -> tuple[int, ...]:
-    """Return the times at which a domain changes, none if they are known in the other unit only."""
-    if setup.steps:
-        ends = np.cumsum(domain.phase_steps)[:-1]
-        return tuple(int(end) for end in ends if end < setup.steps)
-    period = domain.switch_every
-    return tuple(range(period, setup.episodes, period)) if period else ()
 
 
 def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
@@ -283,7 +269,9 @@ def draw_actions(axes: Any, layout: Layout) -> Update:
 
 def draw_curve(axes: Any, recording: Recording) -> Update:
     """Draw the learning curve up to the frame, with the changes of the domain."""
-    times, curve, setup = recording.times, smooth(recording.curve), recording.setup
+    setup, window = recording.setup, max(1, recording.curve.size // SMOOTHED)
+    times = recording.times[window - 1 :]
+    curve = np.convolve(recording.curve, np.full(window, 1.0 / window), "valid")
     for change in recording.changes:
         axes.axvline(change, color=SWITCH_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)))
     axes.plot(times, curve, color=CURVE_COLOUR, alpha=0.25, linewidth=1.0)
@@ -300,15 +288,6 @@ def draw_curve(axes: Any, recording: Recording) -> Update:
         cursor.set_xdata([frame.time, frame.time])
 
     return update
-
-
-def smooth(curve: np.ndarray) -> np.ndarray:
-    """Average each point with the few before it."""
-    window = max(1, curve.size // SMOOTHED)
-    sums = np.cumsum(np.concatenate([[0.0], curve]))
-    ends = np.arange(1, curve.size + 1)
-    starts = np.maximum(ends - window, 0)
-    return (sums[ends] - sums[starts]) / (ends - starts)
 
 
 def draw_values(axes: Any, recording: Recording) -> Update:
@@ -393,27 +372,12 @@ def write_animation(recording: Recording, path: Path, tell: ShowFraction) -> Pat
     repeats = [AT_CHANGE if f.time in recording.changes else 1 for f in recording.frames]
     repeats[-1] += AT_END
     frames = [f for f, n in zip(recording.frames, repeats, strict=True) for _ in range(n)]
-    with tempfile.TemporaryDirectory() as folder, use_style():
+    make_folder(path.parent)
+    with use_style():
         figure, update = draw_recording(recording)
         animation = FuncAnimation(figure, update, frames, init_func=lambda: [], blit=False)
-        target = Path(folder, "film.gif")
         animation.save(
-            target, PillowWriter(fps=FPS), dpi=DOTS,
+            path, PillowWriter(fps=FPS), dpi=DOTS,
             progress_callback=lambda number, total: tell((number + 1) / len(frames)),
         )  # fmt: skip
-        return write_bytes(path, target.read_bytes())
-
-
-def make_scene(domain: str, agent: str) -> tuple[Domain, Features, Agent]:
-    """Return a domain, features and an agent by kind, with their defaults."""
-    world = Corridor(switch_every=500) if domain == "corridor" else _make(domain, Domain)
-    features: Features = Tiles(8, 8) if world.states is None else OneHot()
-    return world, features, _make(agent, Agent)
-
-
-def _make(name: str, base: type) -> Any:
-    """Return a domain or an agent with its defaults."""
-    kinds = sorted(kind for kind, component in KINDS.items() if issubclass(component, base))
-    if name not in kinds:
-        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + suggest_name(name, kinds))
-    return KINDS[name]()
+    return path
