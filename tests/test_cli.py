@@ -141,7 +141,6 @@ BAD: list[tuple[list[str], str]] = [
     (["reproduce", "--agent", "lookahead"], "--agent: only `expectant reproduce loca`"),
     (["reproduce", "loca", "--agent", "lookahed"], "unknown 'lookahed', did you mean 'lookahead'?"),
     (["reproduce", "loca", "--backups", "sean"], "--backups: unknown 'sean', did you mean 'seen'?"),
-    (["reproduce", "cart-pole", "--vary"], "cart-pole: nothing to vary"),
     (["run", "missing.toml"], "missing.toml: there is no such file"),
     (["run", "parameter-study", "--shard", "3/2"], "--shard: must be i/n with i from 1 to n"),
     (["show", "lookahed"], "unknown name 'lookahed', did you mean 'lookahead'"),

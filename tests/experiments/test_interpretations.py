@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from loading import module_at
 
 from expectant.analysis.panel import Panel
-from expectant.experiments import reproduce as module
 from expectant.experiments.claims import Claim
 from expectant.experiments.clauses import Clause
 from expectant.experiments.metrics import METRICS
-from expectant.experiments.reproduce import find_differences, mark_what_matters
 from expectant.experiments.study import StudyConfig, read_study
 
 PAPER = read_study()
+module = module_at(Path(__file__).parents[2] / "benchmarks" / "vary_details.py")
+find_differences, mark_what_matters = module.find_differences, module.mark_what_matters
 
 
 def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
@@ -79,7 +81,7 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
         return SimpleNamespace(curves=lambda: curves)
 
     monkeypatch.setattr(module, "compute", compute)
-    rows = module.vary_interpretations(StudyConfig(PAPER, ("5a",), runs=4), tmp_path)
+    rows = module.vary_details(StudyConfig(PAPER, ("5a",), runs=4), tmp_path)
     stored = json.loads((tmp_path / "interpretations.json").read_text())
     assert [row["changed"] for row in stored] == [row["changed"] for row in rows]
     found = {(row["interpretation"], row["detail"], row["choice"]): row for row in rows}
@@ -92,3 +94,18 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
     assert (fall["difference"], fall["low"], fall["high"]) == (1.0, 1.0, 1.0)
     still = found["literal", "replay capacity", "all"]["moved"]
     assert not any(part["difference"] for parts in still.values() for part in parts)
+
+
+def test_numbers_that_move_by_more_than_the_margin_are_marked():
+    base: dict[str, Any] = {"interpretation": "text", "detail": None, "choice": None, "moved": {}}
+    moved = {1: [{"matters": True}], 3: [{"matters": False}]}
+    variant = {"detail": "k", "choice": "3", "moved": moved}
+    table = module.dependence_table([
+        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
+        {**base, **variant, "verdicts": {1: "unclear", 3: "unclear"}},
+    ])  # fmt: skip
+    lines = table.split("\n\n")[1].splitlines()[1:]
+    assert [line.split() for line in lines] == [
+        ["text", "as", "it", "is", "+", "−", "?"],
+        ["text", "k", "3", "?*", "?"],
+    ]

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from loading import module_at
 
 import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.experiments.claims import judge_claims
-from expectant.experiments.reproduce import list_variants
 from expectant.experiments.runner import compute
 from expectant.experiments.store import Store
 from expectant.experiments.study import StudyConfig, read_study
@@ -54,7 +55,8 @@ def test_figures_have_the_papers_parameters():
 
 
 def test_every_detail_changes_something():
-    for variant in list_variants(PAPER):
+    script = module_at(Path(__file__).parents[2] / "benchmarks" / "vary_details.py")
+    for variant in script.list_variants(PAPER):
         if variant.detail is None:
             continue
         changed = [trial.identity() for trial in variant.trials(configure())]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loading import module_at
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -17,7 +18,7 @@ from expectant.cli import app
 from expectant.experiments.claims import judge_claims
 from expectant.experiments.metrics import METRICS, find_metric
 from expectant.experiments.probes import PROBES
-from expectant.experiments.reproduce import list_variants, read_stored, reproduce
+from expectant.experiments.reproduce import read_stored, reproduce
 from expectant.experiments.study import StudyConfig, find_config, packaged_studies, read_study
 from expectant.experiments.toml_tables import ConfigError
 
@@ -98,6 +99,7 @@ def test_only_undecided_claims_get_all_their_runs(tmp_path, capsys):
 
 
 def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):
+    script = module_at(DOCS.parent / "benchmarks" / "vary_details.py")
     details = (
         "[[details]]\nname = 'step'\nfigures = ['second']\nchoices = [\n"
         "{ name = 'small', interpretations = ['a'], changes.agents.action_step = 0.2 },\n"
@@ -118,7 +120,7 @@ def test_a_variant_has_the_figures_that_its_detail_concerns(tmp_path):
             (c.experiment, vars(c.agent)["action_step"].step, vars(c.domain)["slip"], c.seed)
             for c in trials
         }
-        for variant in list_variants(study)
+        for variant in script.list_variants(study)
         if (trials := variant.trials(StudyConfig(study, study.figures, seed=7)))
     }
     assert found == {

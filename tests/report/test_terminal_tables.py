@@ -54,14 +54,3 @@ def test_curves_have_means_over_all_episodes_and_the_last_quarter(make_panel: An
         estimates.append("{} ({})".format(*format_estimate(*interval(part.mean(axis=1)))))
     assert first == [panel.labels["q_learning"], "6", "0", *estimates, "9.5"]
     assert last[2:5] == ["1", "diverged", "diverged"]
-
-
-def test_numbers_that_move_by_more_than_the_margin_are_marked():
-    base: dict[str, Any] = {"interpretation": "text", "detail": None, "choice": None, "moved": {}}
-    moved = {1: [{"matters": True}], 3: [{"matters": False}]}
-    variant = {"detail": "k", "choice": "3", "moved": moved}
-    table = tables.dependence_table([
-        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
-        {**base, **variant, "verdicts": {1: "unclear", 3: "unclear"}},
-    ])  # fmt: skip
-    assert cells(table) == [["text", "as it is", "+", "−", "?"], ["text", "k", "3", "?*", "?"]]

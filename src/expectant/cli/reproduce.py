@@ -38,9 +38,6 @@ def reproduce(
     backups: Annotated[
         Names, name_option("Of `loca`: one backup distribution only; repeatable.")
     ] = None,
-    vary: Annotated[
-        bool, typer.Option("--vary", help="Change one open detail of the source at a time.")
-    ] = False,
     out: Out = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="5 runs of everything; verdicts are provisional.")
@@ -56,13 +53,13 @@ def reproduce(
 ) -> None:
     """Run a study, by default the paper: every figure, and a verdict on every claim.
 
-    Writes report.html, figures, claims.json and curves.parquet; `loca` also loca.json. --vary
-    measures how far each claim's number moves: interpretations.json. Interrupted, both resume.
+    Writes report.html, figures, claims.json and curves.parquet; `loca` also loca.json. Interrupted,
+    the same command resumes.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("experiments", "report"):
-        from expectant.experiments.reproduce import LOCA_ROWS, choose_target, vary_interpretations
+        from expectant.experiments.reproduce import LOCA_ROWS, choose_target
         from expectant.experiments.reproduce import reproduce as run_study
         from expectant.experiments.runner import print_problems, read_trials
         from expectant.experiments.study import LOCA, configure_study, read_study
@@ -72,15 +69,6 @@ def reproduce(
         config = configure_study(
             source, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
         )
-        if vary:
-            folder = out or Path(f"{source.out}-interpretations")
-            rows = vary_interpretations(config, folder, threads)
-            if json:
-                print_json(rows)
-            else:
-                print(tables.dependence_table(rows))
-                print(f"all differences: {folder / 'interpretations.json'}")
-            return
         folder = out or Path(source.out)
         target = choose_target(config, folder)
         verdicts = run_study(config, folder, threads, target)

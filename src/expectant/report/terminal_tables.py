@@ -13,7 +13,6 @@ from expectant.core.formatting import text_table
 from expectant.report.formatting import format_estimate, format_number, format_two_digits
 
 WIDTH = 100  # letters of a line
-SIGNS = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
 
 
 def verdict_table(verdicts: Sequence[Any]) -> str:
@@ -30,24 +29,6 @@ def verdict_table(verdicts: Sequence[Any]) -> str:
         rows.append([str(number), claim + mark, *outcomes])
     heads = ["", "claim", *(name or "verdict" for name in names)]
     return text_table(heads, rows, left=range(1, len(heads)))
-
-
-def dependence_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return variants in rows and claims in columns."""
-    claims = sorted({claim for row in rows for claim in row["verdicts"]})
-    lines = []
-    for row in rows:
-        cells = [row["interpretation"], row["detail"] or "as it is", row["choice"] or ""]
-        for claim in claims:
-            matters = any(part["matters"] for part in row["moved"].get(claim, ()))
-            cells.append(SIGNS.get(row["verdicts"].get(claim, ""), "") + "*" * matters)
-        lines.append(cells)
-    heads = ["interpretation", "detail", "choice", *map(str, claims)]
-    legend = (
-        "+ holds, = equal, − does not hold, ? unclear; *: its number differs from the named "
-        "interpretation's by more than the margin"
-    )
-    return f"{legend}\n\n{text_table(heads, lines, left=range(len(heads)))}"
 
 
 def curve_table(panels: Sequence[Any]) -> str:
