@@ -16,7 +16,6 @@ import expectant as ex
 from expectant.cli import app
 from expectant.experiments.best import FRESH, HALVES, best, choose_in_group
 from expectant.experiments.config_file import parse_config
-from expectant.experiments.engines import Kernels
 from expectant.experiments.metrics import METRICS
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import run_sweep
@@ -81,7 +80,7 @@ def test_the_command_prints_and_writes(place, tmp_path):
 
 
 def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
-    monkeypatch.setattr("expectant.experiments.runner.Kernels", lambda: Kernels(False))
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     text = tiny_text([0.001, 0.5], episodes=20).replace("runs = 22", "runs = 5")
     run_sweep(parse_config(text, "tiny.toml"), text, tmp_path, compiled=False)
     (choice,) = best(tmp_path, confirm=7).choices

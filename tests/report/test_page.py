@@ -154,11 +154,6 @@ def test_a_section_without_data_does_not_appear() -> None:
     assert Outline(text).tags.count("section") == 0
 
 
-def test_a_figure_twice_is_an_error() -> None:
-    with pytest.raises(ValueError, match="every figure may have one section only"):
-        page([Header("t"), *2 * [Curves("1", "", chart_of([]))]], Palette({}))
-
-
 def test_pictures_of_domains_are_part_of_the_page():
     text = page([Header("Title"), Worlds([("A row <of> cells", b"PNG")])], Palette({}))
     assert f'src="data:image/png;base64,{base64.b64encode(b"PNG").decode()}"' in text

@@ -109,12 +109,7 @@ def _stage(what: str, cached: bool) -> str:
 
 
 class OverallProgress(Silent):
-    """Shows the progress of many tasks with weights, and the time left without compilation.
-
-    Of several ``stage``s the present one is shown; the ``total`` is of all, and may become less.
-    """
-
-    stage = ""
+    """Shows the progress of many tasks with weights, and the time left without compilation."""
 
     def __init__(self, title: str, total: float) -> None:
         self.total, self.done, self.start = total, 0.0, time.perf_counter()
@@ -150,13 +145,11 @@ class OverallProgress(Silent):
         if done < RELIABLE_FROM * self.total:
             return ""
         seconds = (time.perf_counter() - self.start) * (self.total - done) / done
-        return f", {'at most' if self.stage else 'about'} {duration_text(seconds)} left"
+        return f", about {duration_text(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
         """Show the present task and the weight of all finished ones."""
-        stage = self.stage and f", {self.stage}"
-        details = f"{stage}{self.time_left(done)}, now {what}"
-        self.show_fraction(done / max(self.total, 1e-12), details)
+        self.show_fraction(done / max(self.total, 1e-12), f"{self.time_left(done)}, now {what}")
 
 
 def make_reporter(progress: bool | Reporter) -> Reporter:

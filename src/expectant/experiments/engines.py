@@ -67,11 +67,23 @@ class TaskResult(NamedTuple):
 
 
 OnProgress = Callable[[Trial, float], None]  # gets a trial and the cost of all runs under way
-Engine = Callable[[Iterator[Task], OnProgress], Iterator[TaskResult]]
 
 
-def make_engine(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
+class Engine(NamedTuple):
+    """A function that computes tasks, and the kernels that it uses."""
+
+    kernels: Kernels
+    compute: Callable[[Iterator[Task], OnProgress], Iterator[TaskResult]]
+
+
+def make_engine(
+    name: str = "threads",
+    threads: int | None = None,
+    address: str | None = None,
+    compiled: bool | None = None,
+) -> Engine:
     """Return an engine: ``threads`` (None: one per core), or the Ray cluster at an ``address``."""
+    kernels = Kernels(compiled)
     if name not in ENGINES:
         raise ValueError(f"--engine: unknown {name!r}" + suggest_name(name, list(ENGINES)))
     if name == "ray":
@@ -79,10 +91,10 @@ def make_engine(name: str, threads: int | None, address: str | None, kernels: Ke
         import ray
 
         _check_address(address)
-        return partial(use_ray, ray, address, kernels)
+        return Engine(kernels, partial(use_ray, ray, address, kernels))
     if address is not None:
         raise ValueError(f"--address: is for --engine ray, got {address!r} with {name!r}")
-    return partial(use_threads, threads or core_count(), kernels)
+    return Engine(kernels, partial(use_threads, threads or core_count(), kernels))
 
 
 # ------------------------------------------------------------------------------------------ one run

@@ -67,10 +67,10 @@ def read_axes(data: Mapping[str, Any], *above: str) -> Iterator[Axis]:
     groups = {("grid", *path): {path: values} for path, values in leaves(grid)}
     groups |= {("linked", str(n)): dict(leaves(each)) for n, each in enumerate(linked)}
     for place, columns in groups.items():
-        where, paths = dotted((*above, *place)), tuple((*above, *path) for path in columns)
+        where, paths = join_path((*above, *place)), tuple((*above, *path) for path in columns)
         lists = [convert(VALUES, values, where) for values in columns.values()]
         if len(set(map(len, lists))) > 1:
-            lengths = {dotted(path): len(values) for path, values in columns.items()}
+            lengths = {join_path(path): len(values) for path, values in columns.items()}
             raise ConfigError(f"must be lists of one length, got {lengths}", where)
         yield Axis(paths, tuple(zip(*lists, strict=True)), where)
 
@@ -143,14 +143,14 @@ class PanelConfig:
         panel_settings, agent_settings = list[str](), list[str]()
         for path, value in settings.items():
             if path[0] == "agent":
-                setting, where = dotted(path[1:]), ("agents", agent, *path[1:])
+                setting, where = join_path(path[1:]), ("agents", agent, *path[1:])
                 agent_settings.append(f"{setting}={value_text(value)}")
                 label_value = value.get("kind", value) if isinstance(value, dict) else value
                 label += f", {setting} {label_value}"
             else:
                 where = path
-                panel_settings.append(f"{dotted(path)}={value_text(value)}")
-            tables[path[0]] = _with_setting(tables[path[0]], path[1:], value, dotted(where))
+                panel_settings.append(f"{join_path(path)}={value_text(value)}")
+            tables[path[0]] = _with_setting(tables[path[0]], path[1:], value, join_path(where))
         return {
             **tables,
             "agent": {name: value for name, value in tables["agent"].items() if name != "label"},
@@ -194,7 +194,7 @@ def _check_path(path: Path, where: str, agents: Mapping[str, Mapping[str, Any]])
         check_known("there is no agent", [path[1]], sorted(agents), where)
 
 
-def dotted(path: Sequence[str]) -> str:
+def join_path(path: Sequence[str]) -> str:
     return ".".join(path)
 
 
@@ -223,7 +223,7 @@ def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
         short = full
         while short[:2] == ("agent", "agent"):
             short = short[1:]
-        settings[dotted(full if short in values else short)] = value
+        settings[join_path(full if short in values else short)] = value
     return settings
 
 

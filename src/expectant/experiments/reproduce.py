@@ -14,7 +14,7 @@ from expectant.analysis.adaptation import is_adaptation_test, reference_returns
 from expectant.analysis.looks import Arm
 from expectant.analysis.panel import Panel
 from expectant.core.files import write_text
-from expectant.engine.progress import OverallProgress, say
+from expectant.engine.progress import say
 from expectant.experiments.claims import Verdict, judge_claims, plan_more_runs
 from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import (
@@ -25,7 +25,7 @@ from expectant.experiments.curves import (
     settings_hashes,
     write_curves,
 )
-from expectant.experiments.engines import Kernels, make_engine
+from expectant.experiments.engines import make_engine
 from expectant.experiments.runner import Work, arm_of, write_trials
 from expectant.experiments.store import (
     CONFIG,
@@ -50,7 +50,6 @@ from expectant.experiments.study import (
 )
 from expectant.experiments.study_report import adaptation_rows, write_report, write_study_page
 from expectant.experiments.toml_tables import read_text
-from expectant.experiments.trials import cost
 
 LOCA_ROWS = "loca.json"
 
@@ -73,28 +72,23 @@ def run_in_looks(config: StudyConfig, store: Store, threads: int | None, target:
 
     A first page is written to ``target`` when the figures can be drawn, if more runs may follow.
     """
-    looks, kernels = config.looks, Kernels()
+    looks, engine = config.looks, make_engine(threads=threads)
     work = Work([replace(trial, runs=0) for trial in config.trials], store)
-    engine = make_engine("threads", threads, None, kernels)
-    most = {arm_of(trial): trial.runs for trial in config.trials}
+    arms = [arm_of(trial) for trial in config.trials]
 
     def run_stage(stage: str, runs: Mapping[Arm, int]) -> None:
-        overall.stage = stage
         work.extend(runs)
-        work.run_tasks(engine, kernels, work.missing(), overall)
+        work.run_tasks(engine, work.missing_tasks(), f"{config.study.name}, {stage}")
         work.raise_failure()
 
-    with OverallProgress(config.study.name, _cost_left(work, most)) as overall:
-        main = tuple(name for name in config.figures if not name.startswith(ABLATION))
-        if main and any(len(looks[name]) > 1 for name in main):
-            run_stage("figures", {a: config.drawn_runs(a[0]) for a in most if a[0] in main})
-            if work.computed:
-                with overall.exclude_time():
-                    _write_first_page(replace(config, figures=main, provisional=True), target, work)
-        run_stage("first look", {arm: looks[arm[0]][0] for arm in most})
-        while more := plan_more_runs(config.study.claims, work.panels(), looks):
-            overall.total = overall.done + _cost_left(work, {arm: most[arm] for arm in more})
-            run_stage("undecided claims", more)
+    main = tuple(name for name in config.figures if not name.startswith(ABLATION))
+    if main and any(len(looks[name]) > 1 for name in main):
+        run_stage("figures", {arm: config.drawn_runs(arm[0]) for arm in arms if arm[0] in main})
+        if work.computed:
+            _write_first_page(replace(config, figures=main, provisional=True), target, work)
+    run_stage("first look", {arm: looks[arm[0]][0] for arm in arms})
+    while more := plan_more_runs(config.study.claims, work.panels(), looks):
+        run_stage("undecided claims", more)
     return work
 
 
@@ -105,15 +99,6 @@ def _write_first_page(config: StudyConfig, target: Path, work: Work) -> None:
     write_trials(work, target)
     write_curves(target / CURVES, panels, trials, config.facts())
     say(f"first page: {write_study_page(config, target, panels, verdicts)}")
-
-
-def _cost_left(work: Work, runs: Mapping[Arm, int]) -> float:
-    """Return the cost of the runs that trials lack, equal ones counted once."""
-    left: dict[str, float] = {}
-    for name, trial in zip(work.names, work.trials, strict=True):
-        missing = runs.get(arm_of(trial), 0) - len(work.runs[name])
-        left[name] = max(left.get(name, 0.0), cost(trial) * missing)
-    return sum(left.values())
 
 
 def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdict]:

@@ -14,7 +14,7 @@ from expectant.analysis.panel import Panel
 from expectant.core.errors import describe_error
 from expectant.engine.progress import OverallProgress, say
 from expectant.experiments.curves import group_panels
-from expectant.experiments.engines import Engine, Kernels, Task, make_engine
+from expectant.experiments.engines import Engine, Task, make_engine
 from expectant.experiments.grid import settings_of, value_text
 from expectant.experiments.store import (
     TRIALS,
@@ -109,7 +109,7 @@ class Work:
                 trials[name] = replace(first, runs=max(trial.runs, other.runs))
         return trials
 
-    def missing(self, shard: Shard = WHOLE) -> list[Task]:
+    def missing_tasks(self, shard: Shard = WHOLE) -> list[Task]:
         """List the batches that are still to be computed."""
         tasks, position = list[Task](), 0
         for name, trial in self.unique().items():
@@ -120,9 +120,7 @@ class Work:
                 position += 1
         return tasks
 
-    def run_tasks(
-        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], overall: OverallProgress
-    ) -> None:
+    def run_tasks(self, engine: Engine, tasks: Sequence[Task], title: str) -> None:
         """Compute tasks and store their batches as they come; a failure does not stop others.
 
         First runs of all trials come first: an unfinished sweep has some runs of everything, and
@@ -135,27 +133,28 @@ class Work:
             )
         while self.damaged:
             self.damaged.pop().unlink(missing_ok=True)
-        by_name = {task.name: task for task in tasks}
-        with overall.exclude_time():
-            kernels.compile_ahead(by_name.values(), overall)
-        for task in by_name.values():
-            try:
-                kernels.load(task, overall)
-            except Exception as error:  # of Numba, or of a user's part
-                self.failed[task.trial.id] = describe_error(error)
-        ordered = sorted(tasks, key=lambda task: task.numbers.start)
-        for task, runs, problem in engine(
-            iter([task for task in ordered if task.trial.id not in self.failed]),
-            lambda trial, part: overall.show(trial.id, overall.done + part),
-        ):
-            overall.done += task.cost
-            overall.show(task.trial.id, overall.done)
-            if problem is not None:
-                self.failed[task.trial.id] = describe_error(problem)
-                continue
-            batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
-            self._keep(batch, task.name, task.numbers)
-            self.computed += 1
+        with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
+            by_name = {task.name: task for task in tasks}
+            with overall.exclude_time():
+                engine.kernels.compile_ahead(by_name.values(), overall)
+            for task in by_name.values():
+                try:
+                    engine.kernels.load(task, overall)
+                except Exception as error:  # of Numba, or of a user's part
+                    self.failed[task.trial.id] = describe_error(error)
+            ordered = sorted(tasks, key=lambda task: task.numbers.start)
+            for task, runs, problem in engine.compute(
+                (task for task in ordered if task.trial.id not in self.failed),
+                lambda trial, part: overall.show(trial.id, overall.done + part),
+            ):
+                overall.done += task.cost
+                overall.show(task.trial.id, overall.done)
+                if problem is not None:
+                    self.failed[task.trial.id] = describe_error(problem)
+                    continue
+                batch = self.store.save(task.name, task.numbers.start, runs, task.trial)
+                self._keep(batch, task.name, task.numbers)
+                self.computed += 1
 
     def raise_failure(self) -> None:
         """Raise a TrialError if a trial failed."""
@@ -242,10 +241,8 @@ def compute(
     trials: Sequence[Trial], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> Work:
     """Compute all trials on threads, equal ones once; raise TrialError if one fails."""
-    kernels, work = Kernels(), Work(trials, store)
-    engine, tasks = make_engine("threads", threads, None, kernels), work.missing()
-    with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
-        work.run_tasks(engine, kernels, tasks, overall)
+    work = Work(trials, store)
+    work.run_tasks(make_engine(threads=threads), work.missing_tasks(), title)
     work.raise_failure()
     return work
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from expectant.core.config import Config
 from expectant.core.interfaces import Agent, Domain, Features
-from expectant.engine.progress import OverallProgress, say
+from expectant.engine.progress import say
 from expectant.experiments.best import Best, best
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
-from expectant.experiments.engines import Kernels, make_engine
-from expectant.experiments.grid import dotted
+from expectant.experiments.engines import make_engine
+from expectant.experiments.grid import join_path
 from expectant.experiments.runner import Work, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
@@ -159,8 +159,7 @@ def run_sweep(
     kind: str = SWEEP,
 ) -> Work:
     """Compute the runs of a config that its folder lacks; a trial that fails stops no other."""
-    kernels = Kernels(compiled)
-    runner = make_engine(engine, threads, address, kernels)
+    runner = make_engine(engine, threads, address, compiled)
     with lock_folder(folder, text, shard, kind):
         work = Work(experiment.trials(), Store(folder))
         stale = {name.partition("-")[0] for name in work.store.batches} - {""}
@@ -170,11 +169,10 @@ def run_sweep(
                 f"runs of {len(stale)} trials in {folder} were computed with other code or other "
                 "versions of packages; they are computed again"
             )
-        tasks = work.missing(shard)
+        tasks = work.missing_tasks(shard)
         if tasks:  # the table exists only while it is of all batches
             (folder / TRIALS).unlink(missing_ok=True)
-        with OverallProgress(experiment.name, sum(task.cost for task in tasks)) as overall:
-            work.run_tasks(runner, kernels, tasks, overall)
+        work.run_tasks(runner, tasks, experiment.name)
         if shard == WHOLE:
             write_trials(work, folder, parse_toml(text, experiment.name))
     return work
@@ -213,7 +211,7 @@ def preview(experiment: Experiment) -> dict[str, Any]:
         "steps": experiment.steps,
         "agents": dict(Counter(trial.base_agent for trial in trials)),
         "varied": {
-            dotted(path): [row[column] for row in axis.rows]
+            join_path(path): [row[column] for row in axis.rows]
             for panel in experiment.panels
             for axis in panel.axes
             for column, path in enumerate(axis.paths)

@@ -33,24 +33,18 @@ def write_page(path: str | Path, sections: Sequence[Section], palette: Palette) 
 
 
 def page(sections: Sequence[Section], palette: Palette) -> str:
-    """Return the page as text; the first section is its header."""
+    """Return the page as text; one of the sections is its header."""
     require_extra("a page", "report")
-    header = sections[0] if sections else None
-    if not isinstance(header, Header):
-        raise ValueError(f"write_page: sections must begin with a Header, got {header!r}")
     filled = [section for section in sections if not section.is_empty]
     curves = [section for section in _flatten(filled) if isinstance(section, Curves)]
-    figures = {section.figure: section.anchor for section in curves}
-    if len(figures) < len(curves):
-        raise ValueError("write_page: every figure may have one section only")
     data = [section.data() for section in curves if section.chart.plots]
     styles = {key: style._asdict() for key, style in palette.items()}
     script = _script() if data else ""
     return render(
         "page.html",
-        title=header.title,
+        title=next(section.title for section in sections if isinstance(section, Header)),
         sections=filled,
-        figures=figures,
+        figures={section.figure: section.anchor for section in curves},
         palette=palette,
         style=_part("page.css"),
         data={"palette": styles, "figures": data} if data else None,
