@@ -146,7 +146,7 @@ class PanelConfig:
                 setting, where = join_path(path[1:]), ("agents", agent, *path[1:])
                 agent_settings.append(f"{setting}={value_text(value)}")
                 label_value = value.get("kind", value) if isinstance(value, dict) else value
-                label += f", {setting} {label_value}"
+                label += f", {setting.replace('_', ' ')} {label_value}"
             else:
                 where = path
                 panel_settings.append(f"{join_path(path)}={value_text(value)}")
