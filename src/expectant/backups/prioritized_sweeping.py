@@ -20,9 +20,9 @@ from expectant.backups.state_action_pairs import (
     find_or_add_pair,
     load_drawn,
 )
-from expectant.backups.states import SeenPart, draw_row, empty_rows, find_or_add_row
+from expectant.backups.states import SeenBackups, SeenPart, draw_row, empty_rows, find_or_add_row
 from expectant.core.config import parameter
-from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
+from expectant.core.interfaces import BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
 from expectant.core.rules import at_least, flag, whole
 from expectant.core.vectors import dot
@@ -182,7 +182,14 @@ def _(sweeping, state, rng):
     return -1
 
 
-class PrioritizedSweeping(Backups):
+class PrioritizedBackups(SeenBackups, abstract=True):
+    """Base of prioritized sweeping: up to ``links`` predecessors of every state are kept."""
+
+    threshold: float = parameter(at_least(0.0), default=1e-4)
+    links: int = parameter(whole(1), default=8, meaning="predecessors kept of every state")
+
+
+class PrioritizedSweeping(PrioritizedBackups):
     """The seen state whose backup is expected to change most; a random one if none waits.
 
     A change of a value raises the priorities of up to ``links`` predecessors by as much, times the
@@ -192,10 +199,6 @@ class PrioritizedSweeping(Backups):
     """
 
     short_name: ClassVar[str] = "prioritized"
-    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
-    threshold: float = parameter(at_least(0.0), default=1e-4)
-    links: int = parameter(whole(1), default=8, meaning="predecessors kept of every state")
 
     def build(self, context: BuildContext) -> SweepingPart:
         return SweepingPart(
@@ -335,7 +338,7 @@ def _(sweeping, state, rng):
     return pair
 
 
-class PrioritizedPairs(Backups):
+class PrioritizedPairs(PrioritizedBackups):
     """The tried state-action pair whose backup is expected to change most.
 
     For agents with action values, though others may use it. A pair waits for a backup once it was
@@ -344,13 +347,9 @@ class PrioritizedPairs(Backups):
     kept for each of at most ``capacity`` distinct states.
     """
 
-    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
-    capacity: int = parameter(whole(1), default=10_000)
-    threshold: float = parameter(at_least(0.0), default=1e-4)
-    links: int = parameter(whole(1), default=8, meaning="predecessors kept of every state")
     idles: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits_parameter()
 

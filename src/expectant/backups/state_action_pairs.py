@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.states import SeenPart, empty_rows, find_or_add_row
+from expectant.backups.states import SeenBackups, SeenPart, empty_rows, find_or_add_row
 from expectant.core import tree
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
-from expectant.core.rules import flag, whole
+from expectant.core.rules import flag
 from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
 from expectant.core.verbs import (
     age,
@@ -226,7 +226,7 @@ def empty_pairs(context: BuildContext, capacity: int, untried: bool) -> PairsPar
     )
 
 
-class SeenPairs(Backups):
+class SeenPairs(SeenBackups):
     """Uniform over the state-action pairs that were tried, each with its latest outcome.
 
     If ``untried``, the other actions of states acted in are drawn too, as self-loops with reward 0
@@ -235,11 +235,9 @@ class SeenPairs(Backups):
     """
 
     short_name: ClassVar[str] = "pairs"
-    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
-    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
     untried: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits_parameter()
 

@@ -177,15 +177,20 @@ def empty_rows(shape: Shape, capacity: int) -> SeenPart:
     )
 
 
-class SeenStates(Backups):
+class SeenBackups(Backups, abstract=True):
+    """Base of distributions over distinct states; beyond ``capacity`` the first seen is evicted."""
+
+    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
+    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
+
+
+class SeenStates(SeenBackups):
     """Uniform over the distinct feature vectors that the agent has acted from.
 
     Beyond ``capacity`` a new one replaces the one that was first seen longest ago.
     """
 
     short_name: ClassVar[str] = "seen"
-    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = parameter(whole(1), default=10_000, meaning="maximum number of distinct states")
 
     def build(self, context: BuildContext) -> SeenPart:
         return empty_rows(context.shape, self.capacity)

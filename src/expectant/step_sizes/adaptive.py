@@ -26,7 +26,7 @@ from expectant.core.verbs import (
     value,
     value_change,
 )
-from expectant.step_sizes.step_size import PER, StepSize, squared_length
+from expectant.step_sizes.step_size import StepSize, squared_length
 
 MIN_LOG_RATE, MAX_LOG_CHANGE = -20.0, 2.0
 
@@ -150,8 +150,8 @@ def _(step, row, state, error):
 
 
 class _Adaptive(StepSize, abstract=True):
-    initial_step: float
-    meta_step: float
+    initial_step: float = parameter(positive(), default=0.05)
+    meta_step: float = parameter(at_least(0.0), default=0.01)
 
     def scale(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)
@@ -183,9 +183,6 @@ class IDBD(_Adaptive):
     ``meta_step`` and α_i starts at ``initial_step``. ``bounded`` keeps Σ α_i x_i² within 1.
     """
 
-    initial_step: float = parameter(positive(), default=0.05)
-    meta_step: float = parameter(at_least(0.0), default=0.01)
-    per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
 
@@ -196,7 +193,4 @@ class Autostep(_Adaptive):
     Σ α_i x_i² is kept within 1.
     """
 
-    initial_step: float = parameter(positive(), default=0.05)
-    meta_step: float = parameter(at_least(0.0), default=0.01)
     memory: float = parameter(at_least(1.0), default=10_000.0, kw_only=True)
-    per: str = parameter(PER, default="total", kw_only=True)

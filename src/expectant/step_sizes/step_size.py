@@ -37,14 +37,11 @@ def squared_length(state):
     return length
 
 
-PER = one_of("total", "feature")
-
-
 class StepSize(Buildable, abstract=True):
     """Base of step sizes; ``adapts``: every weight has its own."""
 
     adapts: ClassVar[bool] = True
-    per: str
+    per: str = parameter(one_of("total", "feature"), default="total", kw_only=True)
 
     def scale(self, factor: float) -> Self:
         """Return the same step size with its initial value multiplied by a factor."""
@@ -126,7 +123,6 @@ class Fixed(StepSize):
     adapts: ClassVar[bool] = False
 
     step: float = parameter(at_least(0.0), meaning="α, the step size")
-    per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
     def scale(self, factor: float) -> Self:
@@ -191,7 +187,6 @@ class Decaying(StepSize):
     initial_step: float = parameter(at_least(0.0), meaning="α₀, the step size of the first step")
     offset: float = parameter(at_least(0.0), default=100.0)
     power: float = parameter(at_least(0.0), default=1.1, kw_only=True)
-    per: str = parameter(PER, default="total", kw_only=True)
     bounded: bool = parameter(flag(), default=True, kw_only=True)
 
     def scale(self, factor: float) -> Self:
