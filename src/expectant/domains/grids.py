@@ -94,8 +94,10 @@ class GridWorld(TabularDomain, abstract=True):
 class Maze(GridWorld, abstract=True):
     """A deterministic maze."""
 
-    goal_reward: float
-    step_reward: float
+    goal_reward: float = parameter(number(), default=1.0, kw_only=True)
+    step_reward: float = parameter(
+        number(), default=0.0, kw_only=True, meaning="reward of every other step"
+    )
 
     def table(self) -> FiniteMDP:
         """The maze as a finite MDP; outcome p of a move is that of phase p.
@@ -144,8 +146,6 @@ class DynaMaze(Maze):
     """
 
     resolution: int | Sequence[int] = parameter(RESOLUTION, default=1)
-    goal_reward: float = parameter(number(), default=1.0)
-    step_reward: float = parameter(number(), default=0.0, meaning="reward of every other step")
 
     @property
     def grids(self) -> list[np.ndarray]:
@@ -193,9 +193,7 @@ CHANGING_MAZE = """
 class ChangingMaze(Maze, abstract=True):
     """A maze of 6 × 9 cells whose wall, in row 3, changes once, after ``change_after`` steps."""
 
-    change_after: int = parameter(whole(1))  # type: ignore[misc]
-    goal_reward: float = parameter(number(), default=1.0)
-    step_reward: float = parameter(number(), default=0.0, meaning="reward of every other step")
+    change_after: int = parameter(whole(1))
 
     walls: ClassVar[tuple[str, str]]
 

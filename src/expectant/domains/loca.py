@@ -38,7 +38,6 @@ from expectant.domains.finite import (
 from expectant.domains.grids import DIRECTIONS, LEFT, MOVES, RIGHT
 from expectant.domains.mountain_car import (
     POSITION,
-    POSITIVE,
     SPEED,
     CarDomain,
     Valley,
@@ -293,11 +292,7 @@ class LocaMountainCar(CarDomain):
         three, of ``phase_steps`` steps; the third lasts until the end of the run.
     """
 
-    min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
     max_position: float = parameter(number(), default=0.5, meaning="the right end")
-    max_speed: float = parameter(POSITIVE, default=0.07, meaning="the largest speed, either way")
-    force: float = parameter(number(), default=0.001, meaning="acceleration of a push")
-    gravity: float = parameter(number(), default=0.0025, meaning="acceleration by the slope")
     zone_position: float = parameter(number(), default=0.4)
     zone_speed: float = parameter(number(), default=0.0, meaning="the least speed in that zone")
     left_position: float = parameter(number(), default=-0.52, meaning="position of the left exit")

@@ -14,7 +14,6 @@ from expectant.core.rules import between, number, or_none, positive, whole
 from expectant.core.verbs import delegate, function, observation, reset, step
 
 POSITION, SPEED = 0, 1
-POSITIVE = positive()
 
 
 class Valley(NamedTuple):
@@ -92,11 +91,11 @@ def car_drawing(exits: tuple[Exit, ...], phases: tuple[str, ...] = ("",)) -> Dra
 class CarDomain(Domain, abstract=True):
     """A domain with the dynamics of the mountain car."""
 
-    min_position: float
-    max_position: float
-    max_speed: float
-    force: float
-    gravity: float
+    min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
+    max_position: float = parameter(number(), default=0.6, meaning="the right end")
+    max_speed: float = parameter(positive(), default=0.07, meaning="the largest speed, either way")
+    force: float = parameter(number(), default=0.001, meaning="acceleration of a push")
+    gravity: float = parameter(number(), default=0.0025, meaning="acceleration by the slope")
 
     @property
     def actions(self) -> int:
@@ -138,13 +137,8 @@ class MountainCar(CarDomain):
         ``step_limit`` steps.
     """
 
-    min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
-    max_position: float = parameter(number(), default=0.6, meaning="the right end")
-    max_speed: float = parameter(POSITIVE, default=0.07, meaning="the largest speed, either way")
     goal_position: float = parameter(number(), default=0.5, meaning="left end of the goal")
     goal_velocity: float = parameter(number(), default=0.0, meaning="the least speed at the goal")
-    force: float = parameter(number(), default=0.001, meaning="acceleration of a push")
-    gravity: float = parameter(number(), default=0.0025, meaning="acceleration by the slope")
     min_start: float = parameter(number(), default=-0.6, meaning="the leftmost start")
     max_start: float = parameter(number(), default=-0.4, meaning="the rightmost start")
     reward: float = parameter(number(), default=-1.0, meaning="reward of every step")
