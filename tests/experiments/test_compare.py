@@ -7,7 +7,7 @@ import pytest
 from made_results import result_of
 
 import expectant as ex
-from expectant.exact.common_optimum import common_optimum
+from expectant.exact.reference_return import common_optimum
 from expectant.experiments.compare import Comparison, differences_between
 
 NAN = float("nan")

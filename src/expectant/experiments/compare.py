@@ -22,7 +22,7 @@ from expectant.domains.gym import as_domain
 from expectant.engine.progress import Reporter
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.engine.run import check_arguments, compile_agents, run
-from expectant.exact.common_optimum import Optimum, common_optimum
+from expectant.exact.reference_return import Optimum, common_optimum
 from expectant.report.formatting import agent_names
 from expectant.report.plot import plot
 

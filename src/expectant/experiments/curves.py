@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.analysis.panel import FLOOR, Panel
 from expectant.exact import best_epsilon_soft_return
-from expectant.exact.common_optimum import common_return, undiscounted_return
+from expectant.exact.reference_return import common_return, undiscounted_return
 from expectant.experiments.recording import record_levels
 from expectant.experiments.store import read_table, table_metadata, write_table
 from expectant.experiments.trials import LENGTH, TOTAL, Trial

@@ -16,7 +16,7 @@ from expectant.analysis.panel import Level
 from expectant.core.config import snake_case
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
-from expectant.exact.common_optimum import common_optimum
+from expectant.exact.reference_return import common_optimum
 from expectant.report.chart import Chart, Curve, Plot, curve_of
 from expectant.report.figure import chart_figure, render, use_style
 from expectant.report.formatting import agent_names
