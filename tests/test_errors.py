@@ -120,7 +120,7 @@ OPTIONS = [
     ("ex.options.TableOption(((0.5, 0.6),), (0.5,))", "probabilities"),
     ("ex.options.TableOption((0, -1), (0.5, 0.5))", "policy must be an action"),
     ("ex.options.TableOption((0, 1), (0.5, 1.5))", "stop must be a probability"),
-    ("run(ex.Lookahead(0.1, options=(ex.options.TableOption((0, 1), (0, 0)),)), ex.Corridor(4))", "must be for 4 states and 2 actions"),
+    ("run(ex.Lookahead(0.1, options=(ex.options.TableOption((0, 1), (0, 0)),)), ex.Corridor(4))", "TableOption: policy must be (4, 2) probabilities or (4,) actions, got (2,)"),
     ("ex.options.BestOption(99).table(ex.domains.TwoRooms())", "state=99 must be one of a finite MDP"),
     ("ex.options.RewardRespecting(3).build(Built(ex.Corridor(3), ex.OneHot()).setting)", "feature must be below 3, got 3"),
     ("ex.options.OptionSet((ex.options.ShortestPath(1),), models='exact')", "needs options that are given"),

@@ -97,7 +97,7 @@ def test_exact_models_are_the_exact_ones():
     model, weights = b.agent.agent.planner.model, np.zeros(8)
     weights[:4] = [1.0, -2.0, 4.0, 8.0]
     for number, option in enumerate((TO_THE_RIGHT, HALF)):
-        rewards, successors = exact.option_model(LINE, option.table(2), option.stop, 0.5)
+        rewards, successors = exact.option_model(LINE, option.policy, option.stop, 0.5)
         expected = rewards + successors @ weights[:4]
         found = [backed_up_value(model, b.state(s), 2 + number, weights, 0.5) for s in range(4)]
         np.testing.assert_allclose(found, expected)
@@ -271,7 +271,7 @@ def test_the_best_option_is_the_exact_one():
         ),
     ):
         found = given.table(rooms)
-        np.testing.assert_array_equal(found.table(4), wanted.policy)
+        np.testing.assert_array_equal(found.policy, wanted.policy)
         np.testing.assert_array_equal(found.stop, wanted.stop)
 
 

@@ -144,25 +144,26 @@ def as_frequencies(owner: str, name: str, numbers: ArrayLike | None, count: int)
     return array
 
 
-def as_policy(policy: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+def as_policy(policy: ArrayLike, shape: tuple[int, ...], owner: str = "exact") -> np.ndarray:
     """Convert a policy, (S,) actions or (S, A) probabilities, to valid probabilities (S, A)."""
     array = np.asarray(policy)
     if array.shape == shape[:1] and array.dtype.kind in "iu":
         invalid = np.flatnonzero((array < 0) | (array >= shape[1]))
         if invalid.size:
             raise ValueError(
-                f"exact: policy has action {array[invalid[0]]} in state {invalid[0]}, there are "
+                f"{owner}: policy has action {array[invalid[0]]} in state {invalid[0]}, there are "
                 f"{shape[1]}"
             )
         return np.eye(shape[1])[array]
     if array.shape != shape:
         raise ValueError(
-            f"exact: policy must be {shape} probabilities or {shape[:1]} actions, got {array.shape}"
+            f"{owner}: policy must be {shape} probabilities or {shape[:1]} actions, "
+            f"got {array.shape}"
         )
     invalid = np.flatnonzero((array < 0).any(axis=1) | (np.abs(array.sum(axis=1) - 1) > 1e-9))
     if invalid.size:
         raise ValueError(
-            f"exact: policy in state {invalid[0]} must be probabilities that sum to 1, "
+            f"{owner}: policy in state {invalid[0]} must be probabilities that sum to 1, "
             f"got {array[invalid[0]]}"
         )
     return array.astype(float)

@@ -12,6 +12,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Domain, Option
 from expectant.core.rules import Rule, between, flag, number, whole
 from expectant.core.verbs import policy_of, state_index, stop_of
+from expectant.exact.dynamic_programming import as_policy
 from expectant.exact.options import solve_subtask
 from expectant.features.discrete import require_states
 
@@ -80,13 +81,6 @@ class TableOption(Option):
                 f"and {len(self.stop)}"
             )
 
-    def table(self, actions: int) -> np.ndarray:
-        """The policy as probabilities (S, A)."""
-        policy = np.array(self.policy)
-        if policy.ndim == 2:
-            return policy
-        return np.eye(max(actions, int(policy.max()) + 1))[policy]
-
     @classmethod
     def build_together(
         cls, options: Sequence[TableOption], context: BuildContext
@@ -97,14 +91,9 @@ class TableOption(Option):
                 "TableOption: needs a domain that numbers its states (verb 'state_index'), "
                 f"{type(context.domain).__name__} does not; write an option that looks at features"
             )
-        tables = [option.table(context.actions) for option in options]
-        for position, table in enumerate(tables):
-            if table.shape != (states, context.actions):
-                raise ValueError(
-                    f"TableOption: policy of option {position} must be for {states} states and "
-                    f"{context.actions} actions, got {table.shape}"
-                )
-        return TableOptionsPart(np.stack(tables), np.array([option.stop for option in options]))
+        shape = (states, context.actions)
+        policies = [as_policy(option.policy, shape, cls.__name__) for option in options]
+        return TableOptionsPart(np.stack(policies), np.array([option.stop for option in options]))
 
 
 class BestOption(Option):
