@@ -24,7 +24,6 @@ from expectant.domains.finite import (
     TabularDomain,
     register_now,
 )
-from expectant.domains.phase_clock import PhaseClock, current_phase, start_clock
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")
@@ -155,11 +154,15 @@ class DynaMaze(Maze):
 
 
 class ChangingPart(NamedTuple):
-    """A finite MDP whose phase changes with the number of steps, also within an episode."""
+    """A finite MDP whose phase changes after so many steps of the run, also within an episode.
+
+    ``steps`` (1,) counts them; ``now`` is that of ``mdp``.
+    """
 
     mdp: FinitePart
-    clock: PhaseClock
-    now: np.ndarray  # that of ``mdp``
+    change_after: int
+    steps: np.ndarray
+    now: np.ndarray
 
 
 register_now(ChangingPart)
@@ -169,14 +172,14 @@ delegate(ChangingPart, "mdp", reward_now)
 @reset.register(ChangingPart)
 def _(domain, episode, rng):
     reset(domain.mdp, episode, rng)
-    domain.now[PHASE] = current_phase(domain.clock)
+    domain.now[PHASE] = 1 if domain.steps[0] >= domain.change_after else 0
 
 
 @step.register(ChangingPart)
 def _(domain, action, rng):
     reward, alive = step(domain.mdp, action, rng)
-    domain.clock.steps[0] += 1
-    domain.now[PHASE] = current_phase(domain.clock)
+    domain.steps[0] += 1
+    domain.now[PHASE] = 1 if domain.steps[0] >= domain.change_after else 0
     return reward, alive
 
 
@@ -208,7 +211,7 @@ class ChangingMaze(Maze, abstract=True):
 
     def build(self, rng: np.random.Generator) -> ChangingPart:
         mdp = self.mdp().build(rng)
-        return ChangingPart(mdp, start_clock(self.phase_steps), mdp.now)
+        return ChangingPart(mdp, self.change_after, np.zeros(1, np.int64), mdp.now)
 
 
 class BlockingMaze(ChangingMaze):

@@ -44,7 +44,6 @@ from expectant.domains.mountain_car import (
     car_drawing,
     drive_car,
 )
-from expectant.domains.phase_clock import PhaseClock, current_phase, start_clock
 
 PHASE_STEPS = list_of(whole(1), "three whole numbers, 1 or more: the steps of each phase", 3)
 NEVER = 2**62
@@ -57,6 +56,30 @@ def describe_phases(first: float, later: float) -> tuple[str, ...]:
         f"right exit pays {later:g}, starts beside it",
         f"right exit pays {later:g}, starts anywhere",
     )
+
+
+class PhaseClock(NamedTuple):
+    """``ends`` (P,) are the steps after which each phase is over; the last one never is.
+
+    ``steps`` (1,) counts the steps so far.
+    """
+
+    ends: np.ndarray
+    steps: np.ndarray
+
+
+@function
+def current_phase(clock):
+    """Return the phase of the next step."""
+    ends, phase = clock.ends, 0
+    while phase < ends.shape[0] - 1 and clock.steps[0] >= ends[phase]:
+        phase += 1
+    return phase
+
+
+def start_clock(phase_steps: Sequence[int]) -> PhaseClock:
+    """Make a clock at step 0."""
+    return PhaseClock(np.cumsum(np.array(phase_steps, np.int64)), np.zeros(1, np.int64))
 
 
 class LocaGridPart(NamedTuple):
