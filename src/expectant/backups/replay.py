@@ -12,14 +12,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter, smallest_int_type
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, or_none, whole
-from expectant.core.vectors import (
-    Binary,
-    BinaryTable,
-    Weighted,
-    WeightedTable,
-    empty_state,
-    empty_table,
-)
+from expectant.core.vectors import Table, Vector, empty_state, empty_table
 from expectant.core.verbs import (
     delegate,
     draw,
@@ -43,8 +36,8 @@ INITIAL_CAPACITY = 4096
 class ReplayPart(NamedTuple):
     """A ring of the latest transitions; ``counters`` (2,) is their number and the next slot."""
 
-    states: BinaryTable | WeightedTable
-    next_states: BinaryTable | WeightedTable
+    states: Table
+    next_states: Table
     actions: np.ndarray
     rewards: np.ndarray
     alive: np.ndarray
@@ -213,7 +206,7 @@ class TrajectoryPart(NamedTuple):
     replay: ReplayPart
     walk: np.ndarray
     length: int
-    reached: Binary | Weighted
+    reached: Vector
 
 
 pass_on_to_replay(TrajectoryPart)

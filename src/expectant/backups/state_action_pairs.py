@@ -15,7 +15,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
 from expectant.core.rules import flag
-from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
+from expectant.core.vectors import Table, empty_table
 from expectant.core.verbs import (
     age,
     draw,
@@ -37,7 +37,7 @@ COUNT, STEPS, DRAWN = 0, 1, 2
 class AllPairsPart(NamedTuple):
     """``features`` of all states; pair (s, a) is number s · A + a, and ``next`` (1,) comes next."""
 
-    features: BinaryTable | WeightedTable
+    features: Table
     pairs: int
     actions: int
     next: np.ndarray
@@ -88,7 +88,7 @@ class PairsPart(NamedTuple):
     """
 
     seen: SeenPart
-    successors: BinaryTable | WeightedTable
+    successors: Table
     rewards: np.ndarray
     alive: np.ndarray
     outcomes: np.ndarray

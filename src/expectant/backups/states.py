@@ -10,7 +10,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, Shape
 from expectant.core.memory import full
 from expectant.core.rules import flag, whole
-from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable, empty_state
+from expectant.core.vectors import Table, Vector, empty_state
 from expectant.core.verbs import copy, draw, function, load, remember, save
 from expectant.features.discrete import feature_table
 from expectant.features.distinct_vectors import EMPTY, DistinctPart, empty_vectors, find_slot
@@ -19,7 +19,7 @@ from expectant.features.distinct_vectors import EMPTY, DistinctPart, empty_vecto
 class CurrentPart(NamedTuple):
     """The state that the agent has just reached."""
 
-    state: Binary | Weighted
+    state: Vector
 
 
 @remember.register(CurrentPart)
@@ -49,7 +49,7 @@ class AllStatesPart(NamedTuple):
     the number of its states drawn so far.
     """
 
-    features: BinaryTable | WeightedTable
+    features: Table
     states: int
     order: np.ndarray
     drawn: np.ndarray
@@ -109,7 +109,7 @@ class SeenPart(NamedTuple):
     distinct: DistinctPart
     serials: np.ndarray
     total: np.ndarray
-    scratch: Binary | Weighted
+    scratch: Vector
 
 
 @function

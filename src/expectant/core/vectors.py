@@ -68,18 +68,22 @@ class WeightedTable(NamedTuple):
     state_indices: np.ndarray
 
 
+Vector = Binary | Weighted
+Table = BinaryTable | WeightedTable
+
+
 class Transition(NamedTuple):
     """A real step: s, a, r, s', alive (0.0 if s' is terminal) and the domain's outcome."""
 
-    state: Binary | Weighted
+    state: Vector
     action: int
     reward: float
-    next_state: Binary | Weighted
+    next_state: Vector
     alive: float
     outcome: int
 
 
-def empty_state(shape: Shape) -> Binary | Weighted:
+def empty_state(shape: Shape) -> Vector:
     """Make a vector of the given shape to write into."""
     active, state_index = np.zeros(shape.active, np.int64), np.array([-1], np.int64)
     if shape.weighted:
@@ -87,9 +91,7 @@ def empty_state(shape: Shape) -> Binary | Weighted:
     return Binary(active, state_index)
 
 
-def empty_table(
-    shape: Shape, rows: int, states: int = UNKNOWN_STATES
-) -> BinaryTable | WeightedTable:
+def empty_table(shape: Shape, rows: int, states: int = UNKNOWN_STATES) -> Table:
     """Make a table of vectors of the given shape, for a domain with so many states.
 
     Integers are as narrow as possible, because long tables exceed the processor's cache; all have
@@ -102,7 +104,7 @@ def empty_table(
     return BinaryTable(active, numbers)
 
 
-def dense(state: Binary | Weighted, length: int) -> np.ndarray:
+def dense(state: Vector, length: int) -> np.ndarray:
     """Return the dense vector (plain Python only)."""
     result = np.zeros(length)
     for n in range(size(state)):

@@ -13,7 +13,7 @@ from expectant.core.interfaces import BuildContext, Domain, Features, Shape
 from expectant.core.memory import claim
 from expectant.core.rng import generator
 from expectant.core.rules import or_none, whole
-from expectant.core.vectors import BinaryTable, WeightedTable, empty_state, empty_table
+from expectant.core.vectors import BinaryTable, Table, empty_state, empty_table
 from expectant.core.verbs import encode, save
 from expectant.features.bounds import known_bounds
 from expectant.features.tiles import LARGEST, wholes
@@ -83,9 +83,7 @@ class RandomBinary(Features):
         return TablePart(np.sort(rows, axis=1))
 
 
-def feature_table(
-    context: BuildContext, owner: str = "an exact model"
-) -> BinaryTable | WeightedTable:
+def feature_table(context: BuildContext, owner: str = "an exact model") -> Table:
     """Return the feature vectors of all states in order."""
     if context.shape.remembers:
         raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from expectant.core.interfaces import Shape
 from expectant.core.memory import full
-from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
+from expectant.core.vectors import Table, empty_table
 from expectant.core.verbs import function, index, matches, save, size, value
 
 EMPTY = -1
@@ -22,7 +22,7 @@ RESOLUTION = 1_048_576.0  # closer values may have the same hash, but not the sa
 class DistinctPart(NamedTuple):
     """``vectors`` holds vector n in row n; ``slots`` maps hashes to numbers; ``used`` (1,)."""
 
-    vectors: BinaryTable | WeightedTable
+    vectors: Table
     slots: np.ndarray
     used: np.ndarray
 

@@ -14,7 +14,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import zeros
 from expectant.core.rules import flag, instance_of, whole
-from expectant.core.vectors import Binary, Weighted, empty_state
+from expectant.core.vectors import Vector, empty_state
 from expectant.core.verbs import encode, function, index, put, size, value
 
 BASE = instance_of(Features, "a feature map, such as OneHot()")
@@ -28,7 +28,7 @@ class HistoryPart(NamedTuple):
     """
 
     base: object
-    present: Binary | Weighted
+    present: Vector
     active: np.ndarray
     values: np.ndarray
     features: int
@@ -109,8 +109,8 @@ class JoinedPart(NamedTuple):
 
     first: object
     second: object
-    left: Binary | Weighted
-    right: Binary | Weighted
+    left: Vector
+    right: Vector
     offset: int
 
 

@@ -13,14 +13,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import full, zeros
 from expectant.core.rules import between, instance_of, number, or_none, whole
-from expectant.core.vectors import (
-    Binary,
-    BinaryTable,
-    Weighted,
-    WeightedTable,
-    empty_state,
-    state_value,
-)
+from expectant.core.vectors import Table, Vector, empty_state, state_value
 from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
@@ -56,7 +49,7 @@ class DistributionPart(NamedTuple):
     rewards: np.ndarray
     forgetting: float
     untried_value: float
-    successor: Binary | Weighted
+    successor: Vector
 
 
 @function
@@ -190,8 +183,8 @@ class TruePart(NamedTuple):
     probabilities: np.ndarray
     rewards: np.ndarray
     successors: np.ndarray
-    features: BinaryTable | WeightedTable
-    successor: Binary | Weighted
+    features: Table
+    successor: Vector
     now: np.ndarray
 
 

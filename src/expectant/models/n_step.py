@@ -15,15 +15,7 @@ import numpy as np
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.rules import Rule, whole
-from expectant.core.vectors import (
-    Binary,
-    BinaryTable,
-    Transition,
-    Weighted,
-    WeightedTable,
-    empty_state,
-    empty_table,
-)
+from expectant.core.vectors import Table, Transition, Vector, empty_state, empty_table
 from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
@@ -50,11 +42,11 @@ class NStepPart(NamedTuple):
     """
 
     model: object
-    states: BinaryTable | WeightedTable
+    states: Table
     actions: np.ndarray
     returns: np.ndarray
     queue: np.ndarray
-    state: Binary | Weighted
+    state: Vector
     discount: float
 
 
