@@ -32,10 +32,9 @@ def endless():
         [{"domain": ex.MountainCar()}],
         [{"domain": ex.domains.LocaGrid()}],  # its phases are worth different amounts
         [{"domain": endless()}],
-        [{"agent": object()}],
         [{"domain": SWITCHING, "rewards": [[1.0]], "steps": 10}],
     ],
-    ids=["domains", "discounts", "no MDP", "phases", "endless", "no epsilon", "over steps"],
+    ids=["domains", "discounts", "no MDP", "phases", "endless", "over steps"],
 )
 def test_there_is_no_optimum_where_there_is_no_one_number(changes):
     assert not common_optimum(results(*changes)).is_known

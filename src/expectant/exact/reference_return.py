@@ -39,17 +39,16 @@ def common_optimum(results: Sequence[Any]) -> Optimum:
     Unknown if domains differ or are not finite MDPs, if the optimum differs between phases, if
     agents discount differently, and over steps.
     """
-    domain, agents = results[0].domain, [result.agent for result in results]
+    domain = results[0].domain
     is_shared = all(result.domain == domain for result in results)
     over_episodes = all(result.steps is None for result in results)
     mdp = domain.mdp() if is_shared and over_episodes else None
     if mdp is None or mdp.endless or mdp.states > MOST_STATES:
         return UNKNOWN
-    discounts = {float(getattr(agent, "discount", math.nan)) for agent in agents}
-    discount = discounts.pop()
-    epsilon = max(float(getattr(agent, "epsilon", math.nan)) for agent in agents)
-    if discounts or math.isnan(discount) or math.isnan(epsilon):
+    discount, *others = {result.agent.discount for result in results}
+    if others:
         return UNKNOWN
+    epsilon = max(result.agent.epsilon for result in results)
     value = common_return(partial(undiscounted_return, mdp, epsilon, discount), mdp.phases)
     return UNKNOWN if math.isnan(value) else Optimum(value, epsilon)
 
