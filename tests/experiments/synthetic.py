@@ -82,7 +82,7 @@ def write_sweep(
     store, rng = Store(folder), np.random.default_rng(0)
     for place, trial in enumerate(trials):
         name = f"{place:020x}"
-        x = (np.arange(trial.points) + 0.5) / trial.points
+        x = (np.arange(trial.firsts.size) + 0.5) / trial.firsts.size
         curves = value(trial) - 5.0 * np.exp(-4 * x) + rng.normal(0, noise, (trial.runs, 1))
         gone = np.arange(trial.runs) < diverged(trial)
         curves[np.ix_(gone, x > 0.5)] = np.nan

@@ -177,10 +177,10 @@ def test_a_budget_of_steps_and_what_is_recorded():
     text = VARIED.replace("episodes = 20", "steps = 250\nbins = 100")
     trial = parse_config(text, "x").trials()[0]
     assert (trial.episodes, trial.steps, trial.bins) == (0, 250, 100)
-    assert (trial.points, trial.width) == (84, 3)
+    assert (trial.firsts.size, trial.width) == (84, 3)
     assert parse_config(text.replace("bins = 100", ""), "x").trials()[0].bins == 100
     few = parse_config(text.replace("steps = 250\nbins = 100", "steps = 7"), "x").trials()[0]
-    assert (few.bins, few.points, few.width) == (7, 7, 1)
+    assert (few.bins, few.firsts.size, few.width) == (7, 7, 1)
     lengths = parse_config('record = ["length"]\n' + VARIED, "x").trials()[0]
     plain = parse_config(VARIED, "x").trials()[0]
     assert lengths.curve == "length" and lengths.identity() != plain.identity()

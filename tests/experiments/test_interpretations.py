@@ -72,10 +72,12 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
 
     def compute(trials: Any, store: Any, **options: Any) -> Any:
         curves = [
-            np.full((trial.runs, trial.points), float(trial.agent.interpretation.ties == "first"))
+            np.full(
+                (trial.runs, trial.firsts.size), float(trial.agent.interpretation.ties == "first")
+            )
             + np.arange(trial.runs)[:, None]
             if trial.agent_key == "q_learning"
-            else np.zeros((trial.runs, trial.points))
+            else np.zeros((trial.runs, trial.firsts.size))
             for trial in trials
         ]
         return SimpleNamespace(curves=lambda: curves)

@@ -20,7 +20,6 @@ from expectant.experiments.store import (
     KIND,
     FinishedRun,
     Store,
-    kind_of,
     mark_folder,
 )
 from expectant.experiments.trials import trial_hash
@@ -121,7 +120,9 @@ def test_the_last_command_decides_what_a_folder_is(here):
         assert status == 2 and f"has results of `expectant {command}`" in said
         assert call("run", "out")[0] == 2
     assert call("run", "small.toml", "--out", "out")[0] == 0
-    assert kind_of(Path("out")) == "sweep" and call("best", "out")[0] == 0
+    assert (
+        json.loads(Path("out", KIND).read_text())["kind"] == "sweep" and call("best", "out")[0] == 0
+    )
 
 
 def test_a_folder_of_an_earlier_version_is_refused_and_left_alone(here):

@@ -85,28 +85,23 @@ def run_in_looks(config: StudyConfig, store: Store, threads: int | None, target:
     if main and any(len(looks[name]) > 1 for name in main):
         run_stage("figures", {arm: config.drawn_runs(arm[0]) for arm in arms if arm[0] in main})
         if work.computed:
-            _write_first_page(replace(config, figures=main, provisional=True), target, work)
+            _write_results(replace(config, figures=main, provisional=True), target, work)
     run_stage("first look", {arm: looks[arm[0]][0] for arm in arms})
     while more := plan_more_runs(config.study.claims, work.panels(), looks):
         run_stage("undecided claims", more)
     return work
 
 
-def _write_first_page(config: StudyConfig, target: Path, work: Work) -> None:
+def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdict]:
+    """Write the table of trials, curves, claims, figures and report; or only a first page."""
     trials = [trial for trial in work.trials if trial.experiment in config.figures]
     panels = [panel for panel in work.panels() if panel.figure in config.figures]
-    verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
-    write_trials(work, target)
-    write_curves(target / CURVES, panels, trials, config.facts())
-    say(f"first page: {write_study_page(config, target, panels, verdicts)}")
-
-
-def _write_results(config: StudyConfig, target: Path, work: Work) -> list[Verdict]:
-    """Write the table of trials, curves, claims, figures and report."""
-    trials, panels = work.trials, work.panels()
     write_trials(work, target)
     write_curves(target / CURVES, panels, trials, config.facts())
     verdicts = judge_claims(config.study.claims, panels, config.study.sizes, config.looks)
+    if config.provisional:
+        say(f"first page: {write_study_page(config, target, panels, verdicts)}")
+        return verdicts
     _write_verdicts(config, target, verdicts)
     write_report(config, target, panels, verdicts)
     if config.study.name == LOCA:

@@ -70,22 +70,15 @@ def check_layout(folder: Path) -> None:
         )
 
 
-def kind_of(folder: Path) -> str:
-    """Return the kind of results in a folder, "" if it has none; refuse another layout."""
-    check_layout(folder)
-    kind = str(_read_json(folder / KIND).get("kind"))
-    return kind if kind in COMMANDS else ""
-
-
 def require_kind(folder: Path, *wanted: str) -> str:
-    """Return the kind of results in a folder; refuse kinds other than ``wanted``."""
+    """Return the kind of results in a folder; refuse other kinds than ``wanted``."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}; `reproduce` and `run` write one")
-    kind = kind_of(folder)
-    if not kind:
-        raise ValueError(f"{folder}: is no folder of results; `reproduce` and `run` write one")
+    check_layout(folder)
+    kind = str(_read_json(folder / KIND).get("kind"))
     if kind not in wanted:
-        raise ValueError(f"{folder}: has results of `expectant {COMMANDS[kind]}`")
+        origin = f"of `expectant {COMMANDS[kind]}`" if kind in COMMANDS else "of no command"
+        raise ValueError(f"{folder}: has results {origin}; give a folder of {' or '.join(wanted)}")
     return kind
 
 

@@ -17,7 +17,6 @@ from expectant.engine.progress import say
 from expectant.experiments.best import Best, best
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
 from expectant.experiments.engines import make_engine
-from expectant.experiments.grid import join_path
 from expectant.experiments.runner import Work, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml
@@ -206,17 +205,8 @@ def preview(experiment: Experiment) -> dict[str, Any]:
     """Count the trials and runs of a config, before it is run, and list their ids."""
     trials = experiment.trials()
     return {
-        "name": experiment.name,
-        "episodes": experiment.episodes,
-        "steps": experiment.steps,
-        "agents": dict(Counter(trial.base_agent for trial in trials)),
-        "varied": {
-            join_path(path): [row[column] for row in axis.rows]
-            for panel in experiment.panels
-            for axis in panel.axes
-            for column, path in enumerate(axis.paths)
-        },
         "trials": len(trials),
         "runs": sum(trial.runs for trial in trials),
+        "agents": dict(Counter(trial.base_agent for trial in trials)),
         "ids": [trial.id for trial in trials],
     }

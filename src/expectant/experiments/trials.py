@@ -102,11 +102,6 @@ class Trial:
         return tree.structure(self.setup.build(0)[0]), self.setup.is_builtin
 
     @property
-    def points(self) -> int:
-        """The number of points of a curve."""
-        return self.firsts.size
-
-    @property
     def firsts(self) -> np.ndarray:
         """The first episode or step of every point; of a record, the number done before it."""
         if self.record is not None:
