@@ -20,7 +20,7 @@ from expectant.experiments.config_file import (
 )
 from expectant.experiments.grid import agent_label
 from expectant.experiments.sweep import Sweep
-from expectant.experiments.toml_tables import ConfigError, config_hash, to_toml
+from expectant.experiments.toml_tables import ConfigError, hash_data, to_toml
 
 GOOD = """
 name = "mine"
@@ -170,7 +170,7 @@ def test_ids_do_not_depend_on_any_order():
     found = {trial.id: trial.identity() for trial in experiment_of(turned(data), "x").trials()}
     assert found == {name: trial.identity() for name, trial in trials.items()}
     assert list(found) != list(trials)
-    assert config_hash(dict(reversed(data.items()))) == config_hash(data)
+    assert hash_data(dict(reversed(data.items()))) == hash_data(data)
 
 
 def test_a_budget_of_steps_and_what_is_recorded():

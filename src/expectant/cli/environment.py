@@ -61,7 +61,7 @@ def watch(
     steps: Annotated[int | None, number_option("--steps", whole(1), "Length in steps.")] = None,
     seed: Seed = 0,
 ) -> None:
-    """Animate learning: values, policy and model over the states."""
+    """Animate learning: values and greedy actions over the states."""
     with plain_errors("report"):
         import expectant as ex
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -17,6 +15,7 @@ from expectant.exact import best_epsilon_soft_return
 from expectant.exact.reference_return import common_return, undiscounted_return
 from expectant.experiments.recording import record_levels
 from expectant.experiments.store import read_table, table_metadata, write_table
+from expectant.experiments.toml_tables import hash_data
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 CURVES = "curves.parquet"
@@ -121,11 +120,7 @@ def write_curves(
 
 def settings_hashes(trials: Iterable[Trial]) -> dict[str, str]:
     """Hash the settings of every trial."""
-    hashes = {}
-    for trial in trials:
-        text = json.dumps(trial.identity(), sort_keys=True)
-        hashes[f"{trial.experiment}/{trial.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return hashes
+    return {f"{trial.experiment}/{trial.id}": hash_data(trial.identity())[:12] for trial in trials}
 
 
 def read_facts(path: Path) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class _TaskInProgress:
 def use_threads(
     size: int, kernels: Kernels, tasks: Iterator[Task], on_progress: OnProgress
 ) -> Iterator[TaskResult]:
-    """Compute tasks on so many threads of this machine."""
+    """Compute tasks on ``size`` threads of this machine."""
     memory, control = MemoryPool(), new_control()
     in_progress: dict[_TaskInProgress, None] = {}
 

@@ -34,7 +34,7 @@ MAX_STEPS, NEGLIGIBLE = 10_000, 1e-6  # follow a policy until the remaining prob
 
 
 class Seen(NamedTuple):
-    """The answers of an agent in M moments, one row each, NaN from a divergence on.
+    """Answers of an agent at M moments, one row each; NaN after a divergence.
 
     ``values`` (M, S), ``preferences`` (M, S, A), ``work`` (M,): backups drawn so far, ``returns``
     (M, E) of greedy episodes; ``phases`` (M,). Topics that a probe does not ask for are empty.

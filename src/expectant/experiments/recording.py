@@ -41,7 +41,7 @@ from expectant.jit.compile import Kernel
 
 @dataclass(frozen=True)
 class Record:
-    """A probe with its options, taken ``every`` so many episodes or steps, first ``after`` some.
+    """A probe with its options and schedule: ``every`` n episodes or steps, from ``after`` on.
 
     Every interval is ``growth`` times as long as the one before.
     """
@@ -137,7 +137,7 @@ def record_run(
     setup: Setup, number: int, loop: Kernel, kernel: Kernel, control: np.ndarray, record: Record,
     on_start: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
-    """Return the curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
+    """Return the curve (M,) of one run, NaN after a divergence, and where the run stopped."""
     (at, phases), probe = record.schedule(setup), record.definition
     asked = tuple(topic for topic in probe.topics if topic in ("values", "preferences"))
     states = _states(setup) if asked else States(np.zeros((0, 0)), np.zeros(0))

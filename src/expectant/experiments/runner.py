@@ -27,7 +27,7 @@ from expectant.experiments.store import (
     versions,
     write_table,
 )
-from expectant.experiments.toml_tables import config_hash
+from expectant.experiments.toml_tables import hash_data
 from expectant.experiments.trials import BATCH, WHOLE, Hashes, Shard, Trial
 
 PRINTED, LISTED = 10, 100  # trials with problems, by a command and on a page
@@ -269,7 +269,7 @@ def is_of_config(table: Any, config: Mapping[str, Any]) -> bool:
 def trials_hash(config: Mapping[str, Any]) -> str:
     """Hash the trials that a config asks for, not its name, title and notes."""
     names = ("name", "title", "notes")
-    return config_hash({name: value for name, value in config.items() if name not in names})
+    return hash_data({name: value for name, value in config.items() if name not in names})
 
 
 def stored_versions(folder: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from expectant.core.files import (
     write_bytes,
     write_text,
 )
-from expectant.experiments.toml_tables import ConfigError, config_hash, parse_toml
+from expectant.experiments.toml_tables import ConfigError, hash_data, parse_toml
 from expectant.experiments.trials import WHOLE, Shard, Trial, environment_code
 
 KIND, CONFIG, RUNS, TRIALS, LOCK = "folder.json", "config.toml", "runs", "trials.parquet", ".lock"
@@ -153,7 +153,7 @@ def _has_config(folder: Path, text: str) -> bool:
     """True if the folder's config file has the content of a text."""
     try:
         stored = parse_toml(read_whole(folder / CONFIG).decode(), CONFIG)
-        return config_hash(stored) == config_hash(parse_toml(text, ""))
+        return hash_data(stored) == hash_data(parse_toml(text, ""))
     except (FileNotFoundError, UnicodeDecodeError, ConfigError):
         return False
 

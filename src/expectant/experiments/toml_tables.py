@@ -150,10 +150,10 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
         raise ConfigError(f"{source}: not TOML: {error}") from None
 
 
-def config_hash(data: Mapping[str, Any]) -> str:
-    """Hash the contents of a config file; order, comments and layout do not matter."""
+def hash_data(data: object) -> str:
+    """Hash plain data, such as the contents of a config file; the order of keys does not matter."""
     text = json.dumps(data, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def to_toml(data: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from expectant.engine.loop import respond, simulate
 from expectant.engine.probe import ask
 from expectant.engine.setup import Setup
 from expectant.experiments.recording import Record, record_run
+from expectant.experiments.toml_tables import hash_data
 from expectant.jit.code_hash import (
     hash_kernel,
     hash_own_code,
@@ -178,8 +178,8 @@ class Hashes:
         """
         own, installed = self._hash_code(trial)
         environment, own_environment = environment_code(trial.domain)
-        settings = _hash([trial.identity(), own, own_environment])
-        return f"{settings[:16]}-{_hash([package_code(), installed, environment])[:8]}"
+        settings = hash_data([trial.identity(), own, own_environment])
+        return f"{settings[:16]}-{hash_data([package_code(), installed, environment])[:8]}"
 
     def _hash_code(self, trial: Trial) -> tuple[str, str]:
         """Hash the user's own code and all code that a trial's runs reach."""
@@ -194,10 +194,6 @@ class Hashes:
             installed = [hash_kernel(entry, code).name for entry in entries]
             self._code[key] = hash_own_code(key), "-".join(installed)
         return self._code[key]
-
-
-def _hash(data: object) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 @cache

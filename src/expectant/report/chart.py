@@ -236,9 +236,9 @@ def columns_for(plots: int) -> int:
 
 
 def chart_of(panels: Sequence[Panel]) -> Chart:
-    """Return the chart of panels, row by row if every interpretation has as many as fit into one.
+    """Return the chart of panels, one row per interpretation if its panels fit into a row.
 
-    What is the same under several interpretations is drawn once.
+    Panels that are the same under several interpretations are drawn once.
     """
     plots = []
     for names, group in merge_identical(panels):
