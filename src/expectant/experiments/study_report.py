@@ -120,7 +120,9 @@ def _header_facts(config: StudyConfig, folder: Path, panels: Sequence[Panel]) ->
     runs = sorted(curve.shape[0] for panel in panels for curve in panel.curves.values())
     counted = f"{runs[0]} to {runs[-1]}" if runs[0] < runs[-1] else str(runs[0])
     seed = f"seed {config.trials[0].seed}"
-    return [f"{computed.day} {computed:%B %Y}", seed, f"{counted} runs of every agent"]
+    date = f"{computed.day} {computed:%B %Y}"
+    made = f"reproduced with expectant, {date}" if config.study.source else date
+    return [made, seed, f"{counted} runs of every agent"]
 
 
 def _rules(config: StudyConfig, entries: Sequence[Mapping[str, Any]]) -> report.Section:
