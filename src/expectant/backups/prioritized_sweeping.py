@@ -151,9 +151,7 @@ def _(sweeping, state, moved, left):
     if row == sweeping.drawn[0]:
         sweeping.drawn[0] = NONE
     else:
-        priority += abs(moved)
-        if priority < heap.priorities[row]:
-            priority = heap.priorities[row]
+        priority = max(priority + abs(moved), heap.priorities[row])
     set_priority(heap, row, priority, sweeping.threshold)
     for link in range(links.sources.shape[1]):
         source = source_row(links, sweeping.seen, row, link)

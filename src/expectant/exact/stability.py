@@ -20,10 +20,6 @@ class PlanningRadius(NamedTuple):
     radius: float
     largest_step: float
 
-    @property
-    def converges(self) -> bool:
-        return self.radius < 1.0
-
 
 def planning_radius(
     states: ArrayLike,
