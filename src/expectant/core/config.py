@@ -177,8 +177,9 @@ class Config(metaclass=ConfigType):
         return sorted({"from_dict", "to_dict", *dir(type(self)), *visible, *self.public})
 
     def __repr__(self) -> str:
-        """Show the parameters that differ from their defaults."""
-        changed = [f.name for f in _fields(self) if not _is_equal(getattr(self, f.name), f.default)]
+        """Show the parameters that differ from their defaults, positional ones first."""
+        fields = sorted(_fields(self), key=lambda field: field.kw_only is True)
+        changed = [f.name for f in fields if not _is_equal(getattr(self, f.name), f.default)]
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in changed)
         return f"{type(self).__name__}({shown})"
 
