@@ -109,10 +109,14 @@ def _stage(what: str, cached: bool) -> str:
 
 
 class OverallProgress(Silent):
-    """Shows the progress of many tasks with weights, and the time left without compilation."""
+    """Shows the progress of many tasks with weights, and the time left without compilation.
 
-    def __init__(self, title: str, total: float) -> None:
-        self.total, self.done, self.start = total, 0.0, time.perf_counter()
+    ``later`` is the weight of what may follow at most; the time left includes it.
+    """
+
+    def __init__(self, title: str, total: float, later: float = 0.0) -> None:
+        self.total, self.done, self.start = total + later, 0.0, time.perf_counter()
+        self.estimate = "at most" if later else "about"
         self.reporter = Bars(left=False) if is_interactive() else Lines()
         self.shown = self.reporter.progress(title)
 
@@ -145,7 +149,7 @@ class OverallProgress(Silent):
         if done < RELIABLE_FROM * self.total:
             return ""
         seconds = (time.perf_counter() - self.start) * (self.total - done) / done
-        return f", about {duration_text(seconds)} left"
+        return f", {self.estimate} {duration_text(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
         """Show the present task and the weight of all finished ones."""

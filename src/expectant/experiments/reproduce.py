@@ -50,6 +50,7 @@ from expectant.experiments.study import (
 )
 from expectant.experiments.study_report import adaptation_rows, write_report, write_study_page
 from expectant.experiments.toml_tables import read_text
+from expectant.experiments.trials import cost
 
 LOCA_ROWS = "loca.json"
 
@@ -74,21 +75,24 @@ def run_in_looks(config: StudyConfig, store: Store, threads: int | None, target:
     """
     looks, engine = config.looks, make_engine(threads=threads)
     work = Work([replace(trial, runs=0) for trial in config.trials], store)
-    arms = [arm_of(trial) for trial in config.trials]
+    most = {arm_of(trial): trial.runs for trial in config.trials}
 
-    def run_stage(stage: str, runs: Mapping[Arm, int]) -> None:
+    def run_stage(stage: str, runs: Mapping[Arm, int], is_last: bool = False) -> None:
         work.extend(runs)
-        work.run_tasks(engine, work.missing_tasks(), f"{config.study.name}, {stage}")
+        pairs = zip(work.names, work.trials, strict=True)  # equal trials have one name
+        later = {name: cost(trial) * (most[arm_of(trial)] - trial.runs) for name, trial in pairs}
+        title, later_cost = f"{config.study.name}, {stage}", sum(later.values())
+        work.run_tasks(engine, work.missing_tasks(), title, 0.0 if is_last else later_cost)
         work.raise_failure()
 
     main = tuple(name for name in config.figures if not name.startswith(ABLATION))
     if main and any(len(looks[name]) > 1 for name in main):
-        run_stage("figures", {arm: config.drawn_runs(arm[0]) for arm in arms if arm[0] in main})
+        run_stage("figures", {arm: config.drawn_runs(arm[0]) for arm in most if arm[0] in main})
         if work.computed:
             _write_results(replace(config, figures=main, provisional=True), target, work)
-    run_stage("first look", {arm: looks[arm[0]][0] for arm in arms})
+    run_stage("first look", {arm: looks[arm[0]][0] for arm in most})
     while more := plan_more_runs(config.study.claims, work.panels(), looks):
-        run_stage("undecided claims", more)
+        run_stage("undecided claims", more, is_last=True)
     return work
 
 

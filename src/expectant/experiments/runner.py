@@ -120,11 +120,13 @@ class Work:
                 position += 1
         return tasks
 
-    def run_tasks(self, engine: Engine, tasks: Sequence[Task], title: str) -> None:
+    def run_tasks(
+        self, engine: Engine, tasks: Sequence[Task], title: str, later: float = 0.0
+    ) -> None:
         """Compute tasks and store their batches as they come; a failure does not stop others.
 
         First runs of all trials come first: an unfinished sweep has some runs of everything, and
-        the time that they took predicts the time left.
+        the time that they took predicts the time left, ``later`` being the cost of what may follow.
         """
         mark_folder(self.folder)
         if self.damaged:
@@ -133,7 +135,7 @@ class Work:
             )
         while self.damaged:
             self.damaged.pop().unlink(missing_ok=True)
-        with OverallProgress(title, sum(task.cost for task in tasks)) as overall:
+        with OverallProgress(title, sum(task.cost for task in tasks), later) as overall:
             by_name = {task.name: task for task in tasks}
             with overall.exclude_time():
                 engine.kernels.compile_ahead(by_name.values(), overall)
