@@ -181,13 +181,6 @@ class Work:
         started = [(t, c) for t, c in zip(self.trials, self.curves(), strict=True) if t.runs]
         return group_panels(*zip(*started, strict=True)) if started else []
 
-    def finished_runs(self) -> list[list[FinishedRun]]:
-        """List the finished runs of every trial in order, curves replaced by their means."""
-        return [
-            [run for number, run in sorted(self.runs[name].items()) if number < trial.runs]
-            for name, trial in zip(self.names, self.trials, strict=True)
-        ]
-
     def table(self) -> Any:
         """Return one row per trial, as an Arrow table.
 
@@ -199,7 +192,11 @@ class Work:
         """
         import pyarrow as arrow
 
-        trials, finished = self.trials, self.finished_runs()
+        trials = self.trials
+        finished = [
+            [run for number, run in sorted(self.runs[name].items()) if number < trial.runs]
+            for name, trial in zip(self.names, trials, strict=True)
+        ]
         values = [[run.mean for run in runs] for runs in finished]
         names = "panel", "agent_key", "base_panel", "base_agent", "label"
         named = {name: [getattr(trial, name) for trial in trials] for name in names}
@@ -261,11 +258,6 @@ def write_trials(work: Work, folder: Path, config: Mapping[str, Any] | None = No
 def read_trials(folder: Path) -> Any:
     """Read the table of a finished sweep, as an Arrow table; None if there is none."""
     return read_table(folder / TRIALS) if (folder / TRIALS).exists() else None
-
-
-def is_of_config(table: Any, config: Mapping[str, Any]) -> bool:
-    """True if the trials of a table are those of a config, which may have changed since."""
-    return bool(table_metadata(table).get("trials_of") == trials_hash(config))
 
 
 def trials_hash(config: Mapping[str, Any]) -> str:

@@ -18,8 +18,8 @@ from expectant.experiments.config_file import Experiment, read_config
 from expectant.experiments.curves import QUANTITIES, panel_axes
 from expectant.experiments.grid import agent_label, value_text
 from expectant.experiments.metrics import Metric
-from expectant.experiments.runner import Work, is_of_config, read_trials
-from expectant.experiments.store import CONFIG, RUN, SWEEP, Store, require_kind
+from expectant.experiments.runner import Work, read_trials, trials_hash
+from expectant.experiments.store import CONFIG, RUN, SWEEP, Store, require_kind, table_metadata
 from expectant.experiments.toml_tables import parse_toml, read_text
 from expectant.experiments.trials import Trial
 
@@ -173,7 +173,7 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     title = data.get("title", data.get("name", path.resolve().name))
     experiment = replace(read_config(path / CONFIG, trust=trust), title=title)
     table = read_trials(path)
-    if table is None or not is_of_config(table, data):
+    if table is None or table_metadata(table).get("trials_of") != trials_hash(data):
         say(f"{path}: the sweep is not finished; trials that lack runs are left out")
         table = Work(experiment.trials(), store).table()
     return SweepFolder(path, experiment, store, table)
