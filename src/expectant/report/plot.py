@@ -18,7 +18,7 @@ from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.exact.reference_return import common_optimum
 from expectant.report.chart import Chart, Curve, Plot, curve_of
-from expectant.report.figure import chart_figure, render, use_style
+from expectant.report.figure import FILES, chart_figure, render, use_style
 from expectant.report.formatting import agent_names
 from expectant.report.palette import AGENTS, Palette
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from expectant.engine.result import Result
 
-KINDS = (".png", ".svg", ".pdf")
 EPISODE_NAMES = ("episode", "return per episode")  # of the two axes
 STEP_NAMES = ("step", "reward per step")
 LABEL_LETTERS = 60  # in a line of the legend
@@ -47,7 +46,7 @@ def plot(
     writes the figure as .png, .svg or .pdf. The figure shows itself in a notebook.
     """
     target = None if path is None else Path(path)
-    if target is not None and target.suffix.lower() not in KINDS:
+    if target is not None and target.suffix[1:].lower() not in FILES:
         raise ValueError(f"plot: path must end in .png, .svg or .pdf, got {os.fspath(target)!r}")
     by_name = _results_by_name(results)
     require_extra("drawing", "report")

@@ -123,10 +123,8 @@ class ClaimRow(NamedTuple):
 
 def _in_margins(verdict: Verdict) -> dict[str, float]:
     """Return low, effect and high in margins from the claimed number; empty if unknown."""
-    numbers, claimed = (
-        {key: verdict[key] for key in ("low", "effect", "high")},
-        verdict["reference"],
-    )
+    numbers = {key: verdict[key] for key in ("low", "effect", "high")}
+    claimed = verdict["reference"]
     if claimed is None or None in numbers.values():
         return {}
     unit = verdict["margin"] or abs(verdict["effect"] - claimed) or 1.0
