@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from expectant.engine.loop import DONE
-from expectant.engine.workers import iterate_interruptibly
+from expectant.engine.workers import gather
 
 PATIENCE = 5.0  # seconds after which a deaf loop ends by itself
 
@@ -51,6 +51,5 @@ def interrupted() -> Iterator[Callable[[Callable[[], Any]], None]]:
 
 def test_work_is_stopped_through_its_control(interrupted):
     control, stops = np.zeros(1, np.int64), list[float]()
-    work = (deaf(control, stops) for _ in range(1))
-    interrupted(lambda: list(iterate_interruptibly(work, control)))
+    interrupted(lambda: gather(lambda _: deaf(control, stops), [0], 1, control))
     assert control[0] == 1 and stops[0] < PATIENCE - 1.0

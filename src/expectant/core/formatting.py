@@ -1,8 +1,7 @@
-"""Formatting of numbers, small tables (text and HTML) and short representations of arrays."""
+"""Formatting of numbers, small tables and short representations of arrays."""
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -53,25 +52,6 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequen
         for row in (heads, *rows)
     ]
     return "\n".join(lines)
-
-
-def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a table for a notebook, with all text escaped."""
-    body = "".join(f"<tr>{_html_cells('td', row)}</tr>" for row in rows)
-    head = _html_cells("th", heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def html_paragraph(text: str) -> str:
-    """Format a line under a table in a notebook."""
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _html_cells(tag: str, row: Sequence[str]) -> str:
-    return "".join(
-        f'<{tag} style="text-align: {"right" if column else "left"}">{html.escape(cell)}</{tag}>'
-        for column, cell in enumerate(row)
-    )
 
 
 def short_repr(record: Any) -> str:

@@ -113,24 +113,6 @@ def gather(
     return values
 
 
-def iterate_interruptibly(values: Iterable[Value], control: np.ndarray) -> Iterator[Value]:
-    """Yield from an iterator that works on another thread.
-
-    So Ctrl-C, which compiled code ignores, sets ``control``.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield from values  # only the main thread is interrupted
-        return
-    iterator, end, float_errors = iter(values), object(), np.geterr()  # every thread has its own
-
-    def advance(_: int) -> Any:
-        with np.errstate(**float_errors):
-            return next(iterator, end)
-
-    while (value := gather(advance, [0], 1, control)[0]) is not end:
-        yield value
-
-
 # ----------------------------------------------------------------------- worker processes
 
 

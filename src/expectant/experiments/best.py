@@ -21,7 +21,7 @@ from expectant.analysis.selection import (
     trial_means,
 )
 from expectant.core.files import write_text
-from expectant.core.formatting import html_paragraph, html_table, text_table
+from expectant.core.formatting import text_table
 from expectant.core.rules import at_least, is_number
 from expectant.experiments.compare import LEVEL, Difference, differences_between
 from expectant.experiments.metrics import Metric, find_metric
@@ -232,10 +232,6 @@ class Best:
         tables = [text_table(heads, rows, left=range(3)) for _, heads, rows in self.tables()]
         notes = "\n".join(fill(note, 100) for note in self.notes)
         return "\n\n".join([f"Best settings by {self.title}", *tables, notes])
-
-    def _repr_html_(self) -> str:
-        tables = [html_table(heads, rows) for _, heads, rows in self.tables()]
-        return "".join([*tables, *map(html_paragraph, self.notes)])
 
 
 def _difference_row(difference: Mapping[str, Any]) -> list[str]:

@@ -23,7 +23,6 @@ from expectant.engine.probe import States, copy_subject, load_probe, probe_agent
 from expectant.engine.progress import Reporter, ShowFraction, make_reporter
 from expectant.engine.run import RULES, check_arguments
 from expectant.engine.setup import Setup, load_loop
-from expectant.engine.workers import iterate_interruptibly
 from expectant.report.chart import value_range
 from expectant.report.figure import new_figure, use_style
 from expectant.report.palette import SWITCH_COLOUR
@@ -145,11 +144,11 @@ def record(setup: Setup, frames: int, compiled: bool | None, show: Reporter) -> 
     if setup.steps and domain.external:
         raise ValueError("watch: an environment cannot stop within an episode; give episodes")
     changes = tuple(np.cumsum(setup.phase_lengths)[:-1].tolist())
-    title, control, probed = setup.title, new_control(), []
+    title, probed = setup.title, list[Frame]()
     kernel, probe = load_loop(setup, compiled, title, show), make_probe(setup, layout, compiled)
-    stops = drive(setup, 0, kernel, control, moments(setup.length, frames, changes))
+    stops = moments(setup.length, frames, changes)
     with show.progress(title) as tell:
-        for stop in iterate_interruptibly(stops, control):
+        for stop in drive(setup, 0, kernel, new_control(), stops):
             phases = layout.drawing.phases
             parts = (
                 f"episode {stop.episodes:,} · step {stop.steps:,}",
