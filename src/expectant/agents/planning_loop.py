@@ -22,7 +22,6 @@ from expectant.core.verbs import (
     grow,
     has_more_draws,
     load_successor,
-    on_priority,
     on_transition,
     on_truncation,
     plan,
@@ -33,7 +32,7 @@ from expectant.core.verbs import (
     stored_transition,
 )
 
-__all__ = ["Planner", "learn_model", "pass_on_to_planner", "plan_backups", "report_value_change"]
+__all__ = ["Planner", "learn_model", "pass_on_to_planner", "plan_backups"]
 
 
 class NoBackups(NamedTuple):
@@ -82,41 +81,25 @@ def learn_model(planner, transition, rng):
 
 
 @function
-def backup_discount(planner, slot, discount):
-    """γ, or 0 if ``stored_termination`` is on and the stored transition has terminated."""
-    if planner.stored_termination:
-        _, _, alive = stored_transition(planner.backups, slot)
-        return discount * alive
-    return discount
-
-
-@function
-def report_value_change(planner, state, error, moved):
-    """Tell the backup distribution that an update has moved the value of a state."""
-    on_priority(planner.backups, state, moved, error - moved)
-
-
-@function
 def plan_backups(agent, rng):
-    """Draw and back up ``planning_steps`` states; returns the errors."""
-    planner, errors = agent.planner, 0.0
-    for _ in range(planner.planning_steps):
-        if planner.control[0] != 0 or not can_draw(planner.backups):
-            break
-        errors += plan_once(agent, rng)
-        while has_more_draws(planner.backups):
-            errors += plan_once(agent, rng)
+    """Draw and back up ``planning_steps`` states, and all that follow one; returns the errors.
+
+    One place in the code makes backups, because everything in a kernel is inlined.
+    """
+    planner, errors, steps, follows = agent.planner, 0.0, 0, False
+    while follows or (
+        steps < planner.planning_steps and planner.control[0] == 0 and can_draw(planner.backups)
+    ):
+        if not follows:
+            steps += 1
+        slot, discount = draw(planner.backups, planner.drawn, rng), agent.discount
+        if planner.stored_termination:
+            _, _, alive = stored_transition(planner.backups, slot)
+            discount *= alive
+        errors += back_up(agent, planner.drawn, slot, discount, rng)
+        errors += roll_out(planner.rollout, agent, rng)
+        follows = has_more_draws(planner.backups)
     return errors
-
-
-@function
-def plan_once(agent, rng):
-    """Draw a state and back it up; returns the errors."""
-    planner = agent.planner
-    slot = draw(planner.backups, planner.drawn, rng)
-    discount = backup_discount(planner, slot, agent.discount)
-    errors = back_up(agent, planner.drawn, slot, discount, rng)
-    return errors + roll_out(planner.rollout, agent, rng)
 
 
 @relabel.register(Planner)
@@ -150,11 +133,7 @@ def without_planning(agent: Any) -> Any:
 
 def pass_on_to_planner(part_type: type) -> None:
     """Register planning, and delegate the verbs of episodes and storage to the planner."""
-
-    @plan.register(part_type)
-    def _(agent, rng):
-        return plan_backups(agent, rng)
-
+    plan.register(part_type)(plan_backups)
     delegate(part_type, "planner", relabel, begin, on_truncation, free_capacity, grow)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from expectant.agents.centering import center_reward, update_average_reward
-from expectant.agents.planning_loop import report_value_change
 from expectant.core.updates import displacement, move, td_target
 from expectant.core.vectors import state_value
-from expectant.core.verbs import function, improve, mean_rate, on_value_update
+from expectant.core.verbs import function, improve, mean_rate, on_priority, on_value_update
 
 
 @function
@@ -49,4 +48,4 @@ def announce_value_update(agent, state, error, moved):
     """Tell the model and the backup distribution that w has moved in a state."""
     change = mean_rate(agent.value_step, 0, state) * error
     on_value_update(agent.planner.model, state, change, agent.discount)
-    report_value_change(agent.planner, state, error, moved)
+    on_priority(agent.planner.backups, state, moved, error - moved)

@@ -216,23 +216,6 @@ MISTAKES = -10  # minus the status of a mistake
 
 
 @function
-def answer(run, rng):
-    """Return the next action, or a negative answer."""
-    status = choose(run, rng)
-    return int(run.clock[ACTION]) if status == DONE else MISTAKES - status
-
-
-@function
-def start(run, rng):
-    """Begin an episode with the present observation; return as :func:`respond` does."""
-    status = perceive(run, -1, run.state)
-    if status != DONE:
-        return MISTAKES - status
-    begin(run.agent, run.state, rng)
-    return answer(run, rng)
-
-
-@function
 def respond(run, action, reward, situation, streams):
     """Learn from a transition whose observation is in the run's domain, and choose an action.
 
@@ -247,22 +230,25 @@ def react(run, action, reward, situation, streams):
     agent, state, next_state = run.agent, run.state, run.next_state
     if free_capacity(agent) <= 0:
         return FULL_UP
-    if situation == FIRST:
-        return start(run, streams.acting)
-    alive = 0.0 if situation == TERMINATED else 1.0
-    if alive > 0.0:
-        status = perceive(run, action, next_state)
-        if status != DONE:
-            return MISTAKES - status
-    errors = learn(
-        agent, Transition(state, action, reward, next_state, alive, -1), streams.planning
-    )
-    errors += plan(agent, streams.planning)
-    if not math.isfinite(errors):
-        return OVERFLOW
-    if situation == GOES_ON:
+    is_first = situation == FIRST
+    status = DONE
+    if situation != TERMINATED:
+        status = perceive(run, -1 if is_first else action, state if is_first else next_state)
+    if status != DONE:
+        return MISTAKES - status
+    if is_first:
+        begin(agent, state, streams.acting)
+    else:
+        alive = 0.0 if situation == TERMINATED else 1.0
+        transition = Transition(state, action, reward, next_state, alive, -1)
+        errors = learn(agent, transition, streams.planning)
+        errors += plan(agent, streams.planning)
+        if not math.isfinite(errors):
+            return OVERFLOW
+        if situation == TRUNCATED:
+            on_truncation(agent, next_state, streams.acting)
+        if situation != GOES_ON:
+            return OVER
         copy(state, next_state)
-        return answer(run, streams.acting)
-    if situation == TRUNCATED:
-        on_truncation(agent, next_state, streams.acting)
-    return OVER
+    status = choose(run, streams.acting)
+    return int(run.clock[ACTION]) if status == DONE else MISTAKES - status

@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
 GENERATOR = numba.typeof(np.random.default_rng(0))  # the type of NumPy's generators
 BITGEN = ("state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")  # as in bitgen_t
@@ -142,6 +142,31 @@ def inlined_options(has_counts: bool) -> dict[str, Any]:
     return {**options, "_nrt": False, "pipeline_class": _InlinedCompiler}
 
 
+class _WholePartModel(models.TupleModel):
+    """A part that is one argument: Numba passes every field of every array by itself.
+
+    Functions that kernels call are inlined, so this changes only how much there is to compile.
+    """
+
+    def get_argument_type(self) -> Any:
+        return self.get_value_type()
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        return value
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        return value
+
+
+def _part_model(manager: Any, kind: Any) -> Any:
+    """Return the model of the package's own parts, or Numba's for all other tuples."""
+    is_own = kind.instance_class.__module__.startswith("expectant.") and not PUBLIC_ONLY
+    return (_WholePartModel if is_own else models.TupleModel)(manager, kind)
+
+
+register_model(types.NamedTuple)(_part_model)
+
+
 class _KernelCompiler(_NumbaCompiler):
     def compile_extra(self, function: Any) -> Any:
         function.prepare()
@@ -162,10 +187,12 @@ def make_kernel(entry: Any, prepare: Callable[[], None]) -> Any:
     names = {**entry.__globals__, "unowned": unowned}
     function: Any = FunctionType(entry.__code__, names, entry.__name__)
     function.prepare = prepare
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     if PUBLIC_ONLY:
         prepare()
-        return numba.njit(nogil=True, error_model="numpy")(function)
-    return numba.njit(nogil=True, error_model="numpy", pipeline_class=_KernelCompiler)(function)
+        return numba.njit(**options)(function)
+    options |= {"no_cfunc_wrapper": True, "pipeline_class": _KernelCompiler}
+    return numba.njit(**options)(function)
 
 
 # ------------------------------------------------------------------- arrays and generators
