@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 from hall_env import HallEnv, Troubled
+from optuna.trial import FixedTrial
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -26,8 +27,10 @@ from expectant.experiments.quick_check import (
     OutOfTime,
     QuickCheck,
     confirm,
+    default_agents,
     propose_features,
     search,
+    suggest_agent,
 )
 from expectant.features.bounds import RandomPlay
 
@@ -94,6 +97,16 @@ def test_the_search_begins_with_the_default_and_finds_better_settings():
     assert abs(np.log(best.action_step / 0.1)) < 0.3 and best.discount == 0.95
     pruned = [step for step, first in asked if first == 0 and (step, 4) not in asked]
     assert pruned and best.action_step not in pruned
+
+
+def test_discounts_and_steps_of_models_are_searched_too():
+    planner: Any = default_agents(many_features=True)[1]
+    factors = {"discount": 0.95, "step_factor": 1.0, "model_factor": 0.5}
+    suggested: Any = suggest_agent(planner, FixedTrial(factors))
+    assert (suggested.model, suggested.discount) == ("sparse", 0.95)
+    assert suggested.model_step == planner.model_step.scale(0.5)
+    kinds = {getattr(agent, "model", None) for agent in default_agents(many_features=False)}
+    assert kinds == {None, "expectation", "distribution"}
 
 
 def test_all_runs_are_as_short_as_the_first_planner_needs():

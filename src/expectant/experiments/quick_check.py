@@ -286,9 +286,11 @@ def quick_check(
 
 def default_agents(many_features: bool) -> list[Agent]:
     """Return the agents at their defaults, in the order in which they are compiled."""
-    model = "sparse" if many_features else "expectation"
-    first, *others = [cls().replace(model=model) for cls in (Lookahead, CachedValues, CachedPolicy)]
-    sampled = Lookahead().replace(model="distribution", planning_update="levi")
+    first, *others = [  # the step size of a sparse model is searched, least squares have none
+        cls(model="sparse", model_step=cls.gradient_step) if many_features else cls()
+        for cls in (Lookahead, CachedValues, CachedPolicy)
+    ]
+    sampled = Lookahead(model="distribution", planning_update="levi")
     return [QLearning(), first, Sarsa(), sampled, *others]
 
 
