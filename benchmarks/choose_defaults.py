@@ -72,7 +72,7 @@ PROBLEMS = {
     "corridor, slip 0.1": Problem(ex.Corridor(slip=0.1), ex.OneHot(), 150, 2_000, True),
     "corridor, slip 0.3": Problem(ex.Corridor(slip=0.3), ex.OneHot(), 150, 2_000, True),
     "corridor, slip 0.1, random binary": Problem(ex.Corridor(slip=0.1), FEW, 300, 2_000, True),
-    "Dyna maze": Problem(ex.domains.DynaMaze(), ex.OneHot(), 40, 100, False),
+    "Dyna maze, 40 episodes": Problem(ex.domains.DynaMaze(), ex.OneHot(), 40, 100, False),
     "Dyna maze, steps cost 1": Problem(
         ex.domains.DynaMaze(goal_reward=0.0, step_reward=-1.0), ex.OneHot(), 60, 1_000, False
     ),
