@@ -26,7 +26,15 @@ STUDIES = {  # figures that are about returns
     "model-kinds": ("corridor-9", "corridor-50", "rooms"),
     "nonlinear-values": ("corridor", "rooms"),
 }
-PLANNING_PAYS = ("lookahead", "q_learning", "q_free", "gradient")
+PLANNING_PAYS = ("lookahead", "q_learning", "q_free", "gradient", "lspi")
+FAMILIES = {  # of problems, by words in their names; the first that fits
+    "corridors": ("corridor",),
+    "random MDPs, states share features": ("features",),
+    "random MDPs, one feature a state": ("Garnet",),
+    "rooms and mazes": ("room", "maze"),
+    "inventory and queues": ("inventory", "access"),
+    "a river with a misleading reward": ("river",),
+}
 UNTUNED = ("Q-learning", "Sarsa(λ)", "Algorithm 1", "Algorithm 2", "Algorithm 3")
 
 
@@ -88,21 +96,34 @@ def draw_untuned() -> None:
 
 
 def draw_planning_pays() -> None:
-    """Draw the scores of the study planning-pays, a row for every problem."""
+    """Draw the scores of the study planning-pays, one chart per family of problems."""
     labels = {row["agent"]: row["label"] for row in read("planning-pays:means/reporting")}
-    rows = sorted(read("planning-pays:reporting"), key=lambda row: -row["lookahead"])
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
-    axes = figure.subplots()
-    for agent, marker, colour in zip(PLANNING_PAYS, MARKERS, COLOURS, strict=False):
-        scores = [max(row[agent], -0.05) for row in rows]
-        axes.plot(scores, range(len(rows)), marker, color=colour, label=labels[agent])
-    axes.set_yticks(range(len(rows)), [row["problem"] for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel("reward per step over 8,000 steps; 0: random actions (or less), 1: optimum")
-    axes.grid(color="#dddddd")
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=4, frameon=False)
+    families: dict[str, list[dict[str, Any]]] = {name: [] for name in FAMILIES}
+    for row in read("planning-pays:reporting"):
+        families[family_of(row["problem"])].append(row)
+    heights = [len(rows) + 1 for rows in families.values()]
+    figure = Figure(figsize=(9, 8), layout="constrained")
+    charts = figure.subplots(len(families), sharex=True, height_ratios=heights)
+    for axes, (family, rows) in zip(charts, families.items(), strict=True):
+        for agent, marker, colour in zip(PLANNING_PAYS, MARKERS, COLOURS, strict=False):
+            scores = [max(row[agent], -0.05) for row in rows]
+            label = labels[agent] if axes is charts[0] else None
+            axes.plot(scores, range(len(rows)), marker, color=colour, label=label, alpha=0.8)
+        axes.set_title(family, fontsize=10, loc="left")
+        axes.set_yticks(range(len(rows)), [row["problem"] for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(color="#dddddd")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+    charts[-1].set_xlabel(
+        "reward per step over 8,000 steps; 0: random actions (or less), 1: optimum"
+    )
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     save(figure, "planning-pays")
+
+
+def family_of(problem: str) -> str:
+    """Return the family of a problem of the study planning-pays."""
+    return next(name for name, words in FAMILIES.items() if any(w in problem for w in words))
 
 
 def draw_interpretations() -> None:
