@@ -105,6 +105,9 @@ def main() -> None:
         ]
         for figure, panels in scores.items()
     }  # fmt: skip
+    noises = ("no_noise", "recipe", "more_noise")
+    best = [max(panel[agent] for agent in noises) for panel in scores["choosing"].values()]
+    gained = np.mean(best) - np.mean([panel["recipe"] for panel in scores["choosing"].values()])
     verdicts: dict[str, Counter[str]] = {}
     for claim in json.loads((DOCS / "measured" / "planning-pays-claims.json").read_text("utf-8")):
         verdicts.setdefault(claim["claim"], Counter())[claim["verdict"]] += 1
@@ -112,7 +115,8 @@ def main() -> None:
               for claim, found in verdicts.items()]  # fmt: skip
     rows = [{"problem": name, **panel} for name, panel in scores["reporting"].items()]
     content = json.dumps(
-        {"means": means, "verdicts": counts, "reporting": rows, "figure_5": measure_figure_5()},
+        {"means": means, "verdicts": counts, "reporting": rows, "figure_5": measure_figure_5(),
+         "gain_by_noise": round(float(gained), 3)},
         indent=1, ensure_ascii=False,
     )  # fmt: skip
     (DOCS / "planning-pays.json").write_text(content + "\n", "utf-8")

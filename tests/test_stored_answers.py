@@ -17,7 +17,7 @@ HINT = (
     "`python docs/site/store_results.py FOLDER`"
 )
 # Answers that were stored before they knew their judging code; remove a name once it is rerun.
-WITHOUT_HASH = {*STUDIES} - {"loca-mountain-car"}
+WITHOUT_HASH = {*STUDIES} - {"loca-mountain-car", "planning-pays"}
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
