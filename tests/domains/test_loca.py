@@ -102,7 +102,7 @@ def part_at(position: float, speed: float, **options):
 )
 def test_exits(position, speed, reached):
     part = part_at(position, speed)
-    assert exit_of(part.exits, part.car) == reached
+    assert exit_of(part.car) == reached
 
 
 def test_the_zone_pushes_right_whatever_the_action():
@@ -156,7 +156,7 @@ def test_rewards_by_phase_and_zone_starts():
     whole = np.array(starts[0])
     assert whole[:, 0].min() < -1.0
     assert whole[:, 1].min() < -0.05
-    assert all(exit_of(part.exits, car) != LEFT_EXIT for car in whole)
+    assert all(exit_of(car) != LEFT_EXIT for car in whole)
 
 
 def test_starts_are_uniform_over_the_box():

@@ -7,6 +7,7 @@ import pytest
 
 import expectant as ex
 from expectant.core.verbs import observation, reset, step
+from expectant.domains import mountain_car
 from expectant.domains.mountain_car import sample_returns
 
 
@@ -51,8 +52,9 @@ def test_the_wall_stops_the_car(rng):
 @pytest.mark.parametrize(
     ("position", "speed", "alive"), [(0.5, 0.01, 0.0), (0.499, 0.01, 1.0), (0.5, 0.009, 1.0)]
 )
-def test_the_goal_needs_position_and_speed(position, speed, alive, rng):
-    flat = ex.MountainCar(force=0.0, gravity=0.0, goal_velocity=0.01).build(rng)
+def test_the_goal_needs_position_and_speed(position, speed, alive, rng, monkeypatch):
+    monkeypatch.setattr(mountain_car, "GRAVITY", 0.0)
+    flat = ex.MountainCar(goal_velocity=0.01).build(rng)
     flat.car[:] = position - speed, speed  # it rolls on, at the same speed
     assert step(flat, 1, rng) == (-1.0, alive)
     assert flat.car.tolist() == [position, speed]
@@ -78,9 +80,10 @@ def test_the_driver_pushes_the_way_the_car_moves(speed, push, rng):
     np.testing.assert_array_equal(observation(driven), observation(alone))
 
 
-def test_a_tenth_of_the_pushes_are_random(rng):
+def test_a_tenth_of_the_pushes_are_random(rng, monkeypatch):
     """From rest in the valley: two thirds of the random ones are not to the right."""
-    part, other = ex.domains.DrivenCar(gravity=0.0).build(rng), 0
+    monkeypatch.setattr(mountain_car, "GRAVITY", 0.0)
+    part, other = ex.domains.DrivenCar().build(rng), 0
     for _ in range(4500):
         reset(part, 0, rng)
         step(part, 0, rng)
@@ -88,9 +91,10 @@ def test_a_tenth_of_the_pushes_are_random(rng):
     assert 225 < other < 375  # 300, with a standard deviation of 17
 
 
-def test_monte_carlo_returns(rng):
+def test_monte_carlo_returns(rng, monkeypatch):
     """Without gravity and noise the speed grows by 0.001 a step: n (n + 1) / 2 thousandths."""
-    car = ex.domains.DrivenCar(gravity=0.0, noise=0.0)
+    monkeypatch.setattr(mountain_car, "GRAVITY", 0.0)
+    car = ex.domains.DrivenCar(noise=0.0)
     starts = np.array([[0.5 - 0.0095, 0.0], [0.5 - 0.0005, 0.0]])
     assert sample_returns(car, starts, 1.0, rng).tolist() == [-4.0, -1.0]
     assert sample_returns(car, starts, 0.5, rng).tolist() == [-1.875, -1.0]

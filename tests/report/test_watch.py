@@ -110,9 +110,9 @@ def test_layouts_follow_the_drawing_of_the_domain():
     maze = layout_of(ex.domains.DynaMaze())
     picture = maze.image(np.arange(len(maze.points), dtype=float))
     assert picture.shape == (6, 9) and np.isnan(picture).sum() == 54 - len(maze.points)
-    plane = layout_of(ex.MountainCar(min_position=-1.0, max_position=1.0, max_speed=0.5))
+    plane = layout_of(ex.MountainCar())
     np.testing.assert_allclose(plane.observations[[0, 1, 40]], [
-        [-0.975, -0.4875], [-0.925, -0.4875], [-0.975, -0.4625],
+        [-1.1775, -0.06825], [-1.1325, -0.06825], [-1.1775, -0.06475],
     ])  # fmt: skip
 
 

@@ -77,8 +77,6 @@ MEANINGS = {
     "high_reward": "for right in the last state, when it holds",
     "hold": "probability that right holds in the last state",
     "later_reward": "at the right exit in the second and third phase",
-    "left_size": "size of the left exit",
-    "left_stretch": "weight of speed relative to position in the left exit",
     "limits": "(low, high) of every component of an observation, if known",
     "n_states": "number of states, if observations are state indices",
     "noise": "probability that a random action is taken instead",
@@ -97,7 +95,6 @@ MEANINGS = {
     "successors": "state index that every outcome leads to, −1 for the terminal state",
     "switch_every": "episodes after which the phase changes (None: never)",
     "terminal": "terminal states",
-    "zone_position": "left end of the zone of the second phase",
 }
 
 STEPS = ("action_step", "value_step", "policy_step", "model_step", "step", "initial_step")

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
-from expectant.core.interfaces import Drawing, Exit
+from expectant.core.interfaces import Domain, Drawing, Exit
 from expectant.core.memory import claim
-from expectant.core.rules import at_least, between, list_of, number, or_none, whole
+from expectant.core.rules import between, list_of, number, or_none, whole
 from expectant.core.verbs import (
     delegate,
     function,
@@ -37,10 +37,10 @@ from expectant.domains.finite import (
 )
 from expectant.domains.grids import DIRECTIONS, LEFT, MOVES, RIGHT
 from expectant.domains.mountain_car import (
+    LEFT_END,
+    MAX_SPEED,
     POSITION,
     SPEED,
-    CarDomain,
-    Valley,
     car_drawing,
     drive_car,
 )
@@ -200,18 +200,9 @@ class LocaGrid(TabularDomain):
 
 INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
 THRUSTS = (-1, 0, 1)
+RIGHT_END, ZONE = 0.5, 0.4  # the right exit, and the left end of the zone before it
+BOTTOM, STRETCH, SIZE = -0.52, 100.0, 0.0049  # the left exit: position, weight of speed², size
 EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # (low, high) of position and speed
-
-
-class Exits(NamedTuple):
-    """Constants of the two exits and of the zone, with the names of the parameters."""
-
-    max_position: float
-    left_position: float
-    left_stretch: float
-    left_size: float
-    zone_position: float
-    zone_speed: float
 
 
 class LocaCarPart(NamedTuple):
@@ -220,8 +211,6 @@ class LocaCarPart(NamedTuple):
     action is random; ``now`` has the phase."""
 
     car: np.ndarray
-    valley: Valley
-    exits: Exits
     rewards: np.ndarray
     starts: np.ndarray
     noise: float
@@ -230,23 +219,23 @@ class LocaCarPart(NamedTuple):
 
 
 @function
-def exit_of(exits, car):
+def exit_of(car):
     """The exit that a car is in: INSIDE, LEFT_EXIT or RIGHT_EXIT."""
-    if car[POSITION] >= exits.max_position and car[SPEED] >= 0.0:
+    if car[POSITION] >= RIGHT_END and car[SPEED] >= 0.0:
         return RIGHT_EXIT
-    distance = car[POSITION] - exits.left_position
-    if distance * distance + exits.left_stretch * car[SPEED] * car[SPEED] <= exits.left_size:
+    distance = car[POSITION] - BOTTOM
+    if distance * distance + STRETCH * car[SPEED] * car[SPEED] <= SIZE:
         return LEFT_EXIT
     return INSIDE
 
 
 @function
-def advance(valley, exits, car, thrust):
+def advance(car, thrust):
     """Drive one step, pushed right inside the zone; returns the exit reached."""
-    if car[POSITION] >= exits.zone_position and car[SPEED] >= exits.zone_speed:
+    if car[POSITION] >= ZONE and car[SPEED] >= 0.0:
         thrust = 1
-    drive_car(valley, car, thrust)
-    return exit_of(exits, car)
+    drive_car(car, thrust, RIGHT_END)
+    return exit_of(car)
 
 
 @function
@@ -262,7 +251,7 @@ def _(domain, episode, rng):
     domain.now[PHASE] = current_phase(domain.clock)
     box = domain.starts[domain.now[PHASE]]
     draw_car(box, domain.car, rng)
-    while exit_of(domain.exits, domain.car) == LEFT_EXIT:
+    while exit_of(domain.car) == LEFT_EXIT:
         draw_car(box, domain.car, rng)
 
 
@@ -271,7 +260,7 @@ def _(domain, action, rng):
     domain.clock.steps[0] += 1
     if domain.noise > 0.0 and rng.random() < domain.noise:
         action = int(rng.random() * len(THRUSTS))
-    reached = advance(domain.valley, domain.exits, domain.car, action - 1)
+    reached = advance(domain.car, action - 1)
     return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
 
 
@@ -292,35 +281,29 @@ def _(domain):
     return current_phase(domain.clock) != domain.now[PHASE]
 
 
-class LocaMountainCar(CarDomain):
+class LocaMountainCar(Domain):
     """A mountain car with exits on the hill and at the bottom, for the adaptation test.
 
     Observation
         position and speed.
     Dynamics
         as in ``MountainCar``: push left (0), no push (1), push right (2). With probability
-        ``noise`` the action is replaced by a uniformly random one. In the zone, positions from
-        ``zone_position`` and speeds from ``zone_speed`` on, the car is always pushed right: only
-        the right exit can be reached from there.
+        ``noise`` the action is replaced by a uniformly random one. In the zone, positions from 0.4
+        and speeds from 0 on, the car is always pushed right: only the right exit can be reached
+        from there.
     Reward
         at the left exit ``left_reward``; at the right exit ``right_reward`` in phase 1,
         ``later_reward`` in phases 2 and 3.
     Start
         uniform over positions and speeds, except in the left exit; in phase 2 over the zone.
     End
-        right exit: at ``max_position`` with a speed of 0 or more. Left exit: near the bottom at low
-        speed, (position − ``left_position``)² + ``left_stretch`` speed² ≤ ``left_size``. Truncated
-        after ``step_limit`` steps and at the end of a phase.
+        right exit: at 0.5 with a speed of 0 or more. Left exit: near the bottom at low speed,
+        (position + 0.52)² + 100 speed² ≤ 0.0049. Truncated after ``step_limit`` steps and at the
+        end of a phase.
     Phases
         three, of ``phase_steps`` steps; the third lasts until the end of the run.
     """
 
-    max_position: float = parameter(number(), default=0.5, meaning="the right end")
-    zone_position: float = parameter(number(), default=0.4)
-    zone_speed: float = parameter(number(), default=0.0, meaning="the least speed in that zone")
-    left_position: float = parameter(number(), default=-0.52, meaning="position of the left exit")
-    left_stretch: float = parameter(at_least(0.0), default=100.0)
-    left_size: float = parameter(at_least(0.0), default=0.0049)
     left_reward: float = parameter(number(), default=2.0, meaning="reward at the left exit")
     right_reward: float = parameter(number(), default=4.0)
     later_reward: float = parameter(number(), default=1.0)
@@ -328,20 +311,19 @@ class LocaMountainCar(CarDomain):
     step_limit: int | None = parameter(or_none(whole(1)), default=500)
     noise: float = parameter(between(0, 1), default=0.0)
 
-    def validate(self) -> None:
-        self.check_order(
-            ("min_position", "left_position"),
-            ("left_position", "zone_position"),
-            ("zone_position", "max_position"),
-            ("zone_speed", "max_speed"),
-        )
+    @property
+    def actions(self) -> int:
+        return len(THRUSTS)
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        return (LEFT_END, RIGHT_END), (-MAX_SPEED, MAX_SPEED)
 
     @property
     def sketch(self) -> Drawing:
         right = (self.right_reward, self.later_reward, self.later_reward)
-        zone = (self.zone_position + self.max_position) / 2
-        left_exit = Exit(self.left_position, 0.0, (self.left_reward,) * 3)
-        exits = (left_exit, Exit(zone, self.max_speed / 2, right))
+        left_exit = Exit(BOTTOM, 0.0, (self.left_reward,) * 3)
+        exits = (left_exit, Exit((ZONE + RIGHT_END) / 2, MAX_SPEED / 2, right))
         return car_drawing(exits, describe_phases(self.right_reward, self.later_reward))
 
     def prepare_evaluation(self, part: LocaCarPart, phase: int) -> None:
@@ -356,12 +338,10 @@ class LocaMountainCar(CarDomain):
             [0.0, self.left_reward, right]
             for right in (self.right_reward, self.later_reward, self.later_reward)
         ]
-        zone = [[self.zone_position, self.max_position], [self.zone_speed, self.max_speed]]
+        zone = [[ZONE, RIGHT_END], [0.0, MAX_SPEED]]
         everywhere = [list(bound) for bound in self.bounds]
         return LocaCarPart(
             np.zeros(2),
-            self.valley(),
-            Exits(*(getattr(self, name) for name in Exits._fields)),
             np.array(pays),
             np.array([everywhere, zone, everywhere]),
             self.noise,

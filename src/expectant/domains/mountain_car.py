@@ -10,69 +10,56 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Drawing, Exit, ReferenceValues
-from expectant.core.rules import between, number, or_none, positive, whole
+from expectant.core.rules import between, number, or_none, whole
 from expectant.core.verbs import delegate, function, observation, reset, step
 
 POSITION, SPEED = 0, 1
-
-
-class Valley(NamedTuple):
-    """Constants of the dynamics."""
-
-    min_position: float
-    max_position: float
-    max_speed: float
-    force: float
-    gravity: float
+LEFT_END, RIGHT_END, MAX_SPEED, FORCE, GRAVITY = -1.2, 0.6, 0.07, 0.001, 0.0025
+GOAL, MIN_START, MAX_START = 0.5, -0.6, -0.4
 
 
 class MountainCarPart(NamedTuple):
     """``car`` (2,) is position and speed."""
 
     car: np.ndarray
-    valley: Valley
-    goal_position: float
     goal_velocity: float
-    min_start: float
-    max_start: float
     reward: float
 
 
 @function
-def drive_car(valley, car, thrust):
+def drive_car(car, thrust, right_end):
     """Advance a car (2,) by one step with a thrust of −1, 0 or 1; the left wall stops it."""
-    pull = math.cos(3.0 * car[POSITION]) * (-valley.gravity)
-    speed = car[SPEED] + (thrust * valley.force + pull)
-    speed = min(max(speed, -valley.max_speed), valley.max_speed)
-    position = min(max(car[POSITION] + speed, valley.min_position), valley.max_position)
-    if position == valley.min_position and speed < 0.0:
+    pull = math.cos(3.0 * car[POSITION]) * (-GRAVITY)
+    speed = car[SPEED] + (thrust * FORCE + pull)
+    speed = min(max(speed, -MAX_SPEED), MAX_SPEED)
+    position = min(max(car[POSITION] + speed, LEFT_END), right_end)
+    if position == LEFT_END and speed < 0.0:
         speed = 0.0
     car[POSITION] = position
     car[SPEED] = speed
 
 
-def drive_cars(valley: Valley, cars: np.ndarray, thrust: Any) -> np.ndarray:
+def drive_cars(cars: np.ndarray, thrust: Any, right_end: float) -> np.ndarray:
     """``drive_car`` for cars (n, 2), returned as a new array; ``thrust`` is a number or (n,)."""
     position, speed = cars.T
-    pull = np.cos(3.0 * position) * (-valley.gravity)
-    speed = np.clip(speed + (thrust * valley.force + pull), -valley.max_speed, valley.max_speed)
-    position = np.clip(position + speed, valley.min_position, valley.max_position)
-    stopped = (position == valley.min_position) & (speed < 0.0)
+    pull = np.cos(3.0 * position) * (-GRAVITY)
+    speed = np.clip(speed + (thrust * FORCE + pull), -MAX_SPEED, MAX_SPEED)
+    position = np.clip(position + speed, LEFT_END, right_end)
+    stopped = (position == LEFT_END) & (speed < 0.0)
     return np.stack([position, np.where(stopped, 0.0, speed)], axis=1)
 
 
 @reset.register(MountainCarPart)
 def _(domain, episode, rng):
-    width = domain.max_start - domain.min_start
-    domain.car[POSITION] = domain.min_start + width * rng.random()
+    domain.car[POSITION] = MIN_START + (MAX_START - MIN_START) * rng.random()
     domain.car[SPEED] = 0.0
 
 
 @step.register(MountainCarPart)
 def _(domain, action, rng):
     car = domain.car
-    drive_car(domain.valley, car, action - 1)
-    if car[POSITION] >= domain.goal_position and car[SPEED] >= domain.goal_velocity:
+    drive_car(car, action - 1, RIGHT_END)
+    if car[POSITION] >= GOAL and car[SPEED] >= domain.goal_velocity:
         return domain.reward, 0.0
     return domain.reward, 1.0
 
@@ -88,14 +75,26 @@ def car_drawing(exits: tuple[Exit, ...], phases: tuple[str, ...] = ("",)) -> Dra
     return Drawing(("position", "speed"), pushes, exits=exits, phases=phases)
 
 
-class CarDomain(Domain, abstract=True):
-    """A domain with the dynamics of the mountain car."""
+class MountainCar(Domain):
+    """The mountain car of Gymnasium's MountainCar-v0 (Moore 1990).
 
-    min_position: float = parameter(number(), default=-1.2, meaning="the left end, a wall")
-    max_position: float = parameter(number(), default=0.6, meaning="the right end")
-    max_speed: float = parameter(positive(), default=0.07, meaning="the largest speed, either way")
-    force: float = parameter(number(), default=0.001, meaning="acceleration of a push")
-    gravity: float = parameter(number(), default=0.0025, meaning="acceleration by the slope")
+    Observation
+        position and speed, as float64 (Gymnasium rounds the same numbers to float32).
+    Dynamics
+        push left (0), no push (1) or push right (2). speed += 0.001 (action − 1) − 0.0025 cos(3
+        position), then position += speed, clipped to [−0.07, 0.07] and [−1.2, 0.6]; the wall on the
+        left stops the car.
+    Reward
+        ``reward`` on every step.
+    Start
+        at rest, uniform between −0.6 and −0.4.
+    End
+        at 0.5 or beyond, at ``goal_velocity`` or faster. Truncated after ``step_limit`` steps.
+    """
+
+    goal_velocity: float = parameter(number(), default=0.0, meaning="the least speed at the goal")
+    reward: float = parameter(number(), default=-1.0, meaning="reward of every step")
+    step_limit: int | None = parameter(or_none(whole(1)), default=200)
 
     @property
     def actions(self) -> int:
@@ -103,66 +102,14 @@ class CarDomain(Domain, abstract=True):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
-        return (self.min_position, self.max_position), (-self.max_speed, self.max_speed)
-
-    def valley(self) -> Valley:
-        return Valley(*(getattr(self, name) for name in Valley._fields))
-
-    def check_order(self, *pairs: tuple[str, str]) -> None:
-        """Raise an error unless the first parameter of each pair is below the second."""
-        for low, high in pairs:
-            below, above = getattr(self, low), getattr(self, high)
-            if not below < above:
-                raise ValueError(
-                    f"{type(self).__name__}: {low} must be below {high}={above!r}, "
-                    f"got {low}={below!r}"
-                )
-
-
-class MountainCar(CarDomain):
-    """The mountain car of Gymnasium's MountainCar-v0 (Moore 1990).
-
-    Observation
-        position and speed, as float64 (Gymnasium rounds the same numbers to float32).
-    Dynamics
-        push left (0), no push (1) or push right (2). speed += (action − 1) ``force`` − ``gravity``
-        cos(3 position), then position += speed, both clipped to their ranges; the wall on the left
-        stops the car.
-    Reward
-        ``reward`` on every step.
-    Start
-        at rest, uniform between ``min_start`` and ``max_start``.
-    End
-        at ``goal_position`` or beyond, at ``goal_velocity`` or faster. Truncated after
-        ``step_limit`` steps.
-    """
-
-    goal_position: float = parameter(number(), default=0.5, meaning="left end of the goal")
-    goal_velocity: float = parameter(number(), default=0.0, meaning="the least speed at the goal")
-    min_start: float = parameter(number(), default=-0.6, meaning="the leftmost start")
-    max_start: float = parameter(number(), default=-0.4, meaning="the rightmost start")
-    reward: float = parameter(number(), default=-1.0, meaning="reward of every step")
-    step_limit: int | None = parameter(or_none(whole(1)), default=200)
-
-    def validate(self) -> None:
-        self.check_order(
-            ("min_position", "min_start"),
-            ("min_start", "max_start"),
-            ("max_start", "goal_position"),
-        )
-        if self.goal_position > self.max_position:
-            raise ValueError(
-                f"{type(self).__name__}: goal_position must be at most "
-                f"max_position={self.max_position!r}, got {self.goal_position!r}"
-            )
+        return (LEFT_END, RIGHT_END), (-MAX_SPEED, MAX_SPEED)
 
     @property
     def sketch(self) -> Drawing:
-        return car_drawing((Exit(self.goal_position, 0.0, ()),))
+        return car_drawing((Exit(GOAL, 0.0, ()),))
 
     def build(self, rng: np.random.Generator) -> MountainCarPart:
-        numbers = (getattr(self, name) for name in MountainCarPart._fields[2:])
-        return MountainCarPart(np.zeros(2), self.valley(), *numbers)
+        return MountainCarPart(np.zeros(2), self.goal_velocity, self.reward)
 
 
 LEFT, PUSHES, RIGHT = 0, 3, 2
@@ -209,9 +156,7 @@ class DrivenCar(MountainCar):
 
     @property
     def sketch(self) -> Drawing:
-        return Drawing(
-            ("position", "speed"), ("drive",), exits=(Exit(self.goal_position, 0.0, ()),)
-        )
+        return Drawing(("position", "speed"), ("drive",), exits=(Exit(GOAL, 0.0, ()),))
 
     def build(self, rng: np.random.Generator) -> DrivenCarPart:  # type: ignore[override]
         return DrivenCarPart(super().build(rng), self.noise)
@@ -235,7 +180,7 @@ def _reference_values(domain: DrivenCar, discount: float) -> ReferenceValues:
 def _sample_states(domain: DrivenCar, count: int, rng: np.random.Generator) -> np.ndarray:
     """All states (n, 2) of ``count`` trajectories."""
     cars = np.zeros((count, 2))
-    cars[:, POSITION] = rng.uniform(domain.min_start, domain.max_start, count)
+    cars[:, POSITION] = rng.uniform(MIN_START, MAX_START, count)
     visited = []
     while len(cars):
         visited.append(cars)
@@ -266,6 +211,6 @@ def _drive(
     thrust = np.where(cars[:, SPEED] >= 0.0, 1, -1)
     random = rng.random(len(cars)) < domain.noise
     thrust[random] = rng.integers(PUSHES, size=int(random.sum())) - 1
-    cars = drive_cars(domain.valley(), cars, thrust)
+    cars = drive_cars(cars, thrust, RIGHT_END)
     fast = cars[:, SPEED] >= domain.goal_velocity
-    return cars, (cars[:, POSITION] >= domain.goal_position) & fast
+    return cars, (cars[:, POSITION] >= GOAL) & fast

@@ -13,11 +13,16 @@ import numpy as np
 
 from expectant.core.interfaces import Domain
 from expectant.domains.loca import (
+    BOTTOM,
     EVALUATION_STARTS,
     INSIDE,
     LEFT_EXIT,
+    RIGHT_END,
     RIGHT_EXIT,
+    SIZE,
+    STRETCH,
     THRUSTS,
+    ZONE,
     LocaMountainCar,
 )
 from expectant.domains.mountain_car import POSITION, SPEED, drive_cars
@@ -54,19 +59,19 @@ def make_grid(bounds: Sequence[tuple[float, float]], size: tuple[int, int]) -> G
     return Grid((positions, speeds), points)
 
 
-def drive(domain: LocaMountainCar, cars: np.ndarray, thrust: Any) -> np.ndarray:
+def drive(cars: np.ndarray, thrust: Any) -> np.ndarray:
     """Return cars (N, 2) one step later; ``thrust`` is a number or (N,)."""
     position, speed = cars.T
-    zone = (position >= domain.zone_position) & (speed >= domain.zone_speed)
-    return drive_cars(domain.valley(), cars, np.where(zone, 1, thrust))
+    zone = (position >= ZONE) & (speed >= 0.0)
+    return drive_cars(cars, np.where(zone, 1, thrust), RIGHT_END)
 
 
-def exits_of(domain: LocaMountainCar, cars: np.ndarray) -> np.ndarray:
-    """The exit (N,) that each of the cars (N, 2) is in."""
+def exits_of(cars: np.ndarray) -> np.ndarray:
+    """Return the exit (N,) that each of the cars (N, 2) is in."""
     position, speed = cars[:, POSITION], cars[:, SPEED]
-    right = (position >= domain.max_position) & (speed >= 0.0)
-    distance = (position - domain.left_position) ** 2 + domain.left_stretch * speed**2
-    return np.where(right, RIGHT_EXIT, np.where(distance <= domain.left_size, LEFT_EXIT, INSIDE))
+    right = (position >= RIGHT_END) & (speed >= 0.0)
+    distance = (position - BOTTOM) ** 2 + STRETCH * speed**2
+    return np.where(right, RIGHT_EXIT, np.where(distance <= SIZE, LEFT_EXIT, INSIDE))
 
 
 def interpolation_matrix(grid: Grid, cars: np.ndarray) -> Any:
@@ -94,8 +99,8 @@ def lookahead(
     """Rewards (N,) and γ P (N, n m) of every thrust."""
     steps = []
     for thrust in THRUSTS:
-        successors = drive(domain, cars, thrust)
-        exits = exits_of(domain, successors)
+        successors = drive(cars, thrust)
+        exits = exits_of(successors)
         alive = (exits == INSIDE).astype(float)
         future = interpolation_matrix(grid, successors).multiply(DISCOUNT * alive[:, None]).tocsr()
         steps.append((np.array([0.0, *pays])[exits], future))
@@ -137,8 +142,8 @@ def greedy_returns(
         best = action_values(lookahead(domain, grid, cars, believed), values).argmax(axis=0)
         random = rng.random(best.size) < domain.noise
         best[random] = rng.integers(len(THRUSTS), size=best.size)[random]
-        cars = drive(domain, cars, np.array(THRUSTS)[best])
-        exits = exits_of(domain, cars)
+        cars = drive(cars, np.array(THRUSTS)[best])
+        exits = exits_of(cars)
         returns[inside] += DISCOUNT**step * np.array([0.0, *pays])[exits]
         inside, cars = inside[exits == INSIDE], cars[exits == INSIDE]
         if inside.size == 0:
