@@ -25,7 +25,6 @@ OTHER: dict[str, Any] = {  # of parameters that are no numbers
     "value_step": ex.step_sizes.Fixed(0.07, per="feature"),
     "model_step": 0.07,
     "capacity": 10,
-    "traces": "accumulating",
     "reference": (1, 1),
     "model": "sparse",
     "backups": ex.backups.Replay(10),

@@ -54,16 +54,14 @@ def test_traces_and_choices_end_with_the_episode(verb):
     assert (b.agent.next_action[0], b.agent.expected[0]) == (-1, 0.0)
 
 
-@pytest.mark.parametrize(("traces", "value"), [("dutch", 1.75), ("accumulating", 2.0)])
-def test_sarsa_with_traces_by_hand(traces, value):
-    b = build(ex.Sarsa(per_feature(0.5), 1.0, traces=traces, epsilon=0.0, discount=1.0))
+def test_sarsa_with_traces_by_hand():
+    b = build(ex.Sarsa(per_feature(0.5), 1.0, epsilon=0.0, discount=1.0))
     b.agent.weights[LEFT] = -100.0  # so that right is greedy
     learn(b.agent, b.transition(0, RIGHT, 1.0, 0), b.rng)
     assert b.agent.weights[RIGHT, 0] == 0.5
     learn(b.agent, b.transition(0, RIGHT, 2.0, None), b.rng)
-    # the online λ-return algorithm: 0.5 · 3 = 1.5, then 1.5 + 0.5 (2 − 1.5); accumulating traces
-    # count the state twice: 0.5 + 2 · 0.5 (2 − 0.5)
-    assert b.agent.weights[RIGHT, 0] == value
+    # the online λ-return algorithm: 0.5 · 3 = 1.5, then 1.5 + 0.5 (2 − 1.5)
+    assert b.agent.weights[RIGHT, 0] == 1.75
 
 
 def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
@@ -72,7 +70,7 @@ def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
     After two steps the estimate is 0.5: towards 1 + 2 + 0.5 it is 1.75, then towards 2 + 0.5 2.125;
     at the end towards 6, 5 and 3.
     """
-    b = build(ex.Sarsa(per_feature(0.5), 1.0, traces="dutch", epsilon=0.0, discount=1.0))
+    b = build(ex.Sarsa(per_feature(0.5), 1.0, epsilon=0.0, discount=1.0))
     b.agent.weights[LEFT] = -100.0
     for reward, following, value in ((1.0, 0, 0.5), (2.0, 0, 2.125), (3.0, None, 3.5)):
         learn(b.agent, b.transition(0, RIGHT, reward, following), b.rng)
@@ -80,17 +78,14 @@ def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
 
 
 @pytest.mark.parametrize(
-    ("step", "traces", "trace", "values"),
+    ("step", "trace", "values"),
     [
-        # z = 2 would move by 1.5 errors: it is shortened to 4/3, and the target is attained
-        (0.75, "accumulating", 4 / 3, (2.25, 3.0)),
-        (2.0, "accumulating", 1.0, (3.0, 3.0)),
-        (0.75, "dutch", 1.25, (2.25, 2.25 + 0.75 * 3 * 1.25 - 0.75 * 2.25)),
-        (2.0, "dutch", 1.0, (3.0, 3.0)),  # the step is 1, as z = x would overshoot by itself
+        (0.75, 1.25, (2.25, 2.25 + 0.75 * 3 * 1.25 - 0.75 * 2.25)),
+        (2.0, 1.0, (3.0, 3.0)),  # the step is 1, as z = x would overshoot by itself
     ],
 )
-def test_bounded_traces_by_hand(step, traces, trace, values):
-    b = build(ex.Sarsa(step, 1.0, traces=traces, epsilon=0.0, discount=1.0))
+def test_bounded_traces_by_hand(step, trace, values):
+    b = build(ex.Sarsa(step, 1.0, epsilon=0.0, discount=1.0))
     for value in values:
         learn(b.agent, b.transition(0, 1, 3.0, None), b.rng)
         assert b.agent.weights[1, 0] == pytest.approx(value, rel=1e-12)

@@ -16,8 +16,8 @@ from expectant.agents.centering import (
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
-from expectant.core.rules import between, one_of
-from expectant.core.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
+from expectant.core.rules import between
+from expectant.core.updates import expected_sarsa, sarsa, true_online_sarsa
 from expectant.core.vectors import dot
 from expectant.core.verbs import (
     act,
@@ -50,7 +50,6 @@ class SarsaPart(NamedTuple):
     epsilon: float
     discount: float
     trace: float
-    dutch: bool
     bounded: bool
     centering: CenteringPart
 
@@ -98,22 +97,20 @@ def _(agent, transition, rng):
 
 @function
 def update_action_values(agent, transition, next_action):
-    """Sarsa, Sarsa(λ) or true online Sarsa(λ); returns δ."""
+    """Sarsa or true online Sarsa(λ); returns δ."""
     weights, traces, trace = agent.weights, agent.traces, agent.trace
     state, discount, bounded = transition.state, agent.discount, agent.bounded
     if trace == 0.0:
         return sarsa(weights, transition, next_action, discount, agent.action_step)
     adapt(agent.action_step, transition.action, state, 0.0)
     step = mean_rate(agent.action_step, transition.action, state)
-    if agent.dutch:
-        return true_online_sarsa(
-            weights, traces, agent.expected, transition, next_action, discount, trace, step, bounded
-        )
-    return sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded)
+    return true_online_sarsa(
+        weights, traces, agent.expected, transition, next_action, discount, trace, step, bounded
+    )
 
 
 class Sarsa(Agent):
-    """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
+    """ε-greedy true online Sarsa(λ) with linear action values; ``trace`` is λ.
 
     With λ = 0 it is one-step Sarsa. A bounded step size shortens traces where an update would
     overshoot.
@@ -123,12 +120,6 @@ class Sarsa(Agent):
         step_size(), default=0.3, meaning="step size of the action values"
     )
     trace: float = parameter(between(0, 1), default=0.5, meaning="λ, the decay of the traces")
-    traces: str = parameter(
-        one_of("dutch", "accumulating"),
-        default="dutch",
-        kw_only=True,
-        meaning="dutch traces (true online Sarsa(λ)) or accumulating ones",
-    )
 
     def validate(self) -> None:
         if self.trace > 0.0 and not isinstance(as_step_size(self.action_step), Fixed):
@@ -147,7 +138,6 @@ class Sarsa(Agent):
             self.epsilon,
             self.discount,
             self.trace,
-            self.traces == "dutch",
             getattr(as_step_size(self.action_step), "bounded", True),
             build_centering(self.centering, context),
         )

@@ -33,7 +33,7 @@ __all__ = [
     "estimation_variance", "expected_sarsa", "follow_gain", "follow_trace", "follow_traces",
     "gradient_planning", "leave_trace", "levi_choice", "levi_target", "move",
     "move_row", "policy_gradient", "q_learning", "q_target", "rvi_q_learning", "sarsa",
-    "sarsa_lambda", "shrink_covariance", "softmax", "td_target", "true_online_sarsa",
+    "shrink_covariance", "softmax", "td_target", "true_online_sarsa",
 ]  # fmt: skip
 
 
@@ -202,20 +202,6 @@ def bound_traces(traces, state, action, step):
         for other in range(traces.shape[0]):
             for j in range(traces.shape[1]):
                 traces[other, j] /= reach
-
-
-@function
-def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded):
-    """Sarsa(λ) with accumulating traces (S&B section 12.7), shortened if ``bounded``."""
-    state, action = transition.state, transition.action
-    future = dot(transition.next_state, weights[next_action])
-    target = transition.reward + discount * transition.alive * future
-    error = target - dot(state, weights[action])
-    accumulate(traces, state, action, discount * trace, 1.0)
-    if bounded:
-        bound_traces(traces, state, action, step)
-    follow_traces(weights, traces, step * error)
-    return error
 
 
 @function
