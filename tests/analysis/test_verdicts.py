@@ -26,10 +26,12 @@ from expectant.analysis.verdicts import (
     assess,
     assess_exact,
     assess_interval,
+    bootstrap_t_interval,
     clip_at_floor,
     combine_intervals,
+    crossing_interval,
     false_discovery_rates,
-    first_positive,
+    first_crossing,
     is_refuted_at_margin,
     p_value_of,
     pseudo_values,
@@ -253,13 +255,23 @@ def test_stored_coverage_has_every_metric():
             assert min(row[str(runs)] for runs in coverage.RUNS) >= 0.9, row
 
 
-def test_the_first_positive_bin_by_hand():
-    """Means −9, −9, 0 and 9 with an error of about 1: the third bin may be it, the fourth is."""
+def test_crossings_by_hand():
+    """Means −9, −9, 0 and 9, whose error is 4 / √19, cross zero at the third bin."""
     noise = np.tile([[-1.0], [1.0]], (10, 1))
     curves = noise * 4.0 + [-9.0, -9.0, 0.0, 9.0]
-    assert first_positive(curves, 0.025) == (2, 3)
-    assert first_positive(-np.abs(curves), 0.025) == (4, 4)  # none
-    assert first_positive(noise * 0.0 + [-1.0, 0.0, 1.0], 0.025) == (2, 2)
+    assert first_crossing(curves.mean(axis=0)) == 2.0
+    half = 4.0 / 19**0.5 * 2.093024
+    assert crossing_interval(curves, 0.025) == pytest.approx((2.0 - half / 9.0, 2.0 + half / 9.0))
+    assert crossing_interval(-np.abs(curves) - 9.0, 0.025) == (3.0, 3.0)  # never
+    assert crossing_interval(noise * 0.0 + [-1.0, 0.0, 1.0], 0.025) == (1.0, 1.0)
+    assert first_crossing(np.array([[1.0, -1.0], [-np.inf, 2.0]])).tolist() == [0.0, 1.0]
+
+
+def test_skewed_runs_have_a_skewed_interval():
+    values = np.random.default_rng(0).exponential(size=30)
+    low, high = bootstrap_t_interval(values, 0.025)
+    assert high - values.mean() > 1.2 * (values.mean() - low) > 0.0
+    assert bootstrap_t_interval(np.ones(5), 0.025) == (1.0, 1.0)
 
 
 def test_shares_and_sums_by_hand():

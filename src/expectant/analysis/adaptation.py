@@ -15,7 +15,7 @@ import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.analysis.verdicts import first_positive
+from expectant.analysis.verdicts import crossing_interval, first_crossing
 
 RECOVERED_FRACTION = 0.8
 REGRET_EPISODES = 500  # at the beginning of a phase
@@ -122,46 +122,39 @@ def recovery_times(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarr
     """Episodes after each switch until ``RECOVERED_FRACTION`` of the drop is made up.
 
     The drop is from the mean of the phase's last fifth to its lowest bin. Bins before the lowest
-    one do not count.
+    one do not count. Between the ends of bins the curve is straight.
     """
     phase = _phase_bins(panel, curve, needed)
     bins = phase.shape[-1]
-    level = phase[..., -max(1, bins // 5) :].mean(axis=-1)
-    lowest = phase.min(axis=-1)
+    level, lowest = _level_at_end(phase), phase.min(axis=-1)
     target = lowest + RECOVERED_FRACTION * np.maximum(level - lowest, 0.0)
-    slack = ROUNDING * np.maximum(1.0, np.abs(target))
     late = np.arange(bins) >= phase.argmin(axis=-1)[..., None]
-    reached = late & (phase >= (target - slack)[..., None])
-    episodes = (reached.argmax(axis=-1) + 1) * float(panel.bin)
+    contrasts = np.where(late, phase - _less_rounding(target)[..., None], -np.inf)
+    episodes = (first_crossing(contrasts) + 1.0) * panel.bin
     return np.where(np.isnan(phase).any(axis=-1), np.nan, episodes)
 
 
 def recovery_intervals(
     panel: Panel, curves: np.ndarray, tail: float, needed: int = 1
 ) -> np.ndarray:
-    """Intervals of ``recovery_times`` of the mean curve of runs (n, bins): (switches, 2).
-
-    The first bin that reaches the target is bounded for every bin that may be the lowest; a fifth
-    of the ``tail`` goes to the choice of those.
-    """
-    from scipy.special import stdtrit
-
+    """Intervals of ``recovery_times`` of the mean curve of runs (n, bins): (switches, 2)."""
     ends = []
     for phase in _phase_bins(panel, curves, needed):
-        runs, bins = phase.shape
-        level = phase[:, -max(1, bins // 5) :].mean(axis=1)
-        above = phase - phase[:, [phase.mean(axis=0).argmin()]]
-        error = above.std(axis=0, ddof=1) / math.sqrt(runs)
-        surely = above.mean(axis=0) + float(stdtrit(runs - 1, 0.2 * tail / bins)) * error > 0.0
-        bounds = []
-        for lowest in np.flatnonzero(~surely):
-            target = (1.0 - RECOVERED_FRACTION) * phase[:, lowest] + RECOVERED_FRACTION * level
-            slack = ROUNDING * max(1.0, abs(target.mean()))
-            contrasts = phase[:, lowest:] - target[:, None] + slack
-            bounds.append(lowest + np.array(first_positive(contrasts, 0.8 * tail)))
-        low, high = np.min(bounds, axis=0)[0], np.max(bounds, axis=0)[1]
-        ends.append([min(end, bins - 1) + 1.0 for end in (low, high)])
+        lowest = phase.mean(axis=0).argmin()
+        low, level = phase[:, lowest], _level_at_end(phase)
+        target = _less_rounding((1.0 - RECOVERED_FRACTION) * low + RECOVERED_FRACTION * level)
+        crossing = crossing_interval(phase[:, lowest:] - target[:, None], tail)
+        ends.append([lowest + position + 1.0 for position in crossing])
     return np.array(ends) * panel.bin
+
+
+def _level_at_end(phase: np.ndarray) -> np.ndarray:
+    """The mean over the last fifth of the bins."""
+    return np.asarray(phase[..., -max(1, phase.shape[-1] // 5) :].mean(axis=-1))
+
+
+def _less_rounding(target: np.ndarray) -> np.ndarray:
+    return target - ROUNDING * np.maximum(1.0, np.abs(target))
 
 
 BEFORE, LOCAL, AFTER = 0, 1, 2  # the phases of the local-change test

@@ -102,6 +102,8 @@ LEVEL = 0.95
 TAIL = (1.0 - LEVEL) / 2.0
 SMALLER_TAILS = tuple(TAIL / 2**k for k in range(6))  # at which intervals are inverted to p-values
 ROUNDING = 1e-9  # relative; sums in another order differ by less
+RESAMPLES = 4000  # of bootstrapped t statistics
+BETWEEN = 10  # points in a bin at which the band of a curve is computed
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
 
@@ -167,6 +169,12 @@ class Finding(NamedTuple):
         if statement.kind == AT_LEAST:
             return low > -bound
         return low >= -bound and high <= bound
+
+    def with_runs(self, values: np.ndarray) -> Finding:
+        """The finding with the ``median`` and ``ahead`` of single runs' values."""
+        above, slack = values - self.statement.reference, self.statement.slack
+        ahead = (above > slack).mean() + (abs(above) <= slack).mean() / 2.0
+        return self._replace(median=float(np.median(values)), ahead=float(ahead))
 
     @property
     def outcome(self) -> Outcome:
@@ -251,10 +259,8 @@ def assess(
     if statement.kind == ABOVE and error == 0.0:
         inside = abs(effect - statement.reference) <= statement.margin + statement.slack
         finding = finding._replace(p_equal=float(not inside))
-    above = values - statement.reference
-    ahead = float((above > statement.slack).mean() + (abs(above) <= statement.slack).mean() / 2.0)
-    level, median = 1.0 - 2.0 * TAIL * share, float(np.median(values))
-    return finding._replace(label=label, level=level, runs=runs, median=median, ahead=ahead)
+    finding = finding._replace(label=label, level=1.0 - 2.0 * TAIL * share, runs=runs)
+    return finding.with_runs(values)
 
 
 def assess_interval(
@@ -325,23 +331,51 @@ def wilson_interval(share: float, runs: int, tail: float) -> tuple[float, float]
     return centre - half, centre + half
 
 
-def first_positive(contrasts: np.ndarray, tail: float) -> tuple[int, int]:
-    """Interval of the first bin whose mean is positive, of runs (runs, bins).
+def bootstrap_t_interval(values: np.ndarray, tail: float) -> tuple[float, float]:
+    """Interval of the mean of skewed values (runs,), from resampled t statistics (Efron 1979)."""
+    runs, mean = values.size, float(values.mean())
+    weights = subsample_weights(runs, runs, RESAMPLES)
+    means = weights @ values
+    errors = np.sqrt(np.maximum(weights @ values**2 - means**2, 0.0) / (runs - 1))
+    statistics = (means - mean) / np.maximum(errors, ROUNDING * max(1.0, abs(mean)))
+    lowest, highest = np.quantile(statistics, [tail, 1.0 - tail])
+    error = float(values.std(ddof=1)) / math.sqrt(runs)
+    return mean - highest * error, mean - lowest * error
 
-    That bin is not before ``low`` if all bins before have significantly no positive mean, which
-    needs no correction for their number (a fixed sequence of tests), and not after ``high`` if the
-    mean of that bin is significantly positive, with Bonferroni's correction for the bins which
-    might be (Romano, Shaikh and Wolf 2014). As bins are discrete it covers more often than it says.
+
+def first_crossing(contrasts: np.ndarray) -> np.ndarray:
+    """Positions, in bins, at which curves (..., bins) become positive; the last bin if never.
+
+    Curves are straight between bins.
+
+    >>> float(first_crossing(np.array([-2.0, -1.0, 3.0])))
+    1.25
+    """
+    positive = contrasts > 0.0
+    first = np.where(positive.any(axis=-1), positive.argmax(axis=-1), contrasts.shape[-1] - 1)
+    pairs = np.stack([np.maximum(first - 1, 0), first], axis=-1)
+    before, after = np.moveaxis(np.take_along_axis(contrasts, pairs, axis=-1), -1, 0)
+    crosses = np.isfinite(before) & (before <= 0.0) & (after > 0.0)
+    height = np.where(crosses, after - before, 1.0)
+    return first - np.where(crosses, after / height, 0.0)
+
+
+def crossing_interval(contrasts: np.ndarray, tail: float) -> tuple[float, float]:
+    """Interval of the ``first_crossing`` of the mean of curves (runs, bins).
+
+    Its ends are the crossings of the pointwise confidence band, as in Fieller's interval. A plateau
+    just below zero, where some bins may seem positive by chance, is left too early.
     """
     from scipy.special import stdtrit
 
-    runs, bins = contrasts.shape
-    mean, error = contrasts.mean(axis=0), contrasts.std(axis=0, ddof=1) / math.sqrt(runs)
-    undecided = mean - float(stdtrit(runs - 1, tail)) * error > 0.0
-    candidates = max(1, int((mean - float(stdtrit(runs - 1, tail / 10.0)) * error > 0.0).sum()))
-    positive = mean + float(stdtrit(runs - 1, 0.9 * tail / candidates)) * error > 0.0
-    low, high = (int(x.argmax()) if x.any() else bins for x in (undecided, positive))
-    return low, high
+    runs = contrasts.shape[0]
+    share = np.arange(BETWEEN) / BETWEEN
+    between = contrasts[:, :-1, None] * (1.0 - share) + contrasts[:, 1:, None] * share
+    fine = np.concatenate([between.reshape(runs, -1), contrasts[:, -1:]], axis=1)
+    mean, error = fine.mean(axis=0), fine.std(axis=0, ddof=1) / math.sqrt(runs)
+    half = -float(stdtrit(runs - 1, tail)) * error
+    low, high = first_crossing(np.stack([mean + half, mean - half])) / BETWEEN
+    return float(low), float(high)
 
 
 def combine_intervals(

@@ -56,8 +56,8 @@ SHORT = "not by more than the margin"
 AT_SWITCHES = "Metrics of switches are means over all switches unless one is named. "
 RULES = (
     f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
-    "runs: Student's t; Wilson's for shares of runs; inverted tests for times until a level is "
-    "reached, which are discrete, so that their intervals cover more often than they say.",
+    "runs: Student's t; a bootstrapped t for the unsteadiness; Wilson's for shares of runs; for "
+    "times until a level is reached, those at which the curve's confidence band reaches it.",
     "A claim holds if the interval of every part lies where the sentence says, beyond the margin.",
     "It is equal if all parts that do not hold lie within the margin of zero.",
     "It does not hold if the interval of a part lies on the other side. Both are tested with "

@@ -35,7 +35,7 @@ from expectant.core.verbs import act
 from expectant.domains.finite import FiniteMDP
 from expectant.engine.setup import Setup
 from expectant.experiments.config_file import build_component
-from expectant.experiments.metrics import Metric, Of, find_metric
+from expectant.experiments.metrics import SHARE, Metric, Of, find_metric
 from expectant.experiments.toml_tables import (
     ConfigError,
     check_known,
@@ -225,6 +225,8 @@ class Clause(AgentGroups):
 
             effect, count = float(weights @ estimates), runs[0].shape[0]
             finding = assess_interval(effect, interval_at, statement, label, count, share)
+            if metric.per_run and metric.unit != SHARE:
+                finding = finding.with_runs(weights @ values)
         elif metric.per_run:
             finding = assess(weights @ numbers(runs), statement, label)
         elif metric.crossed is not None:

@@ -29,7 +29,13 @@ from expectant.analysis.adaptation import (
     selection_biases,
 )
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.analysis.verdicts import combine_intervals, first_positive, wilson_interval
+from expectant.analysis.verdicts import (
+    bootstrap_t_interval,
+    combine_intervals,
+    crossing_interval,
+    first_crossing,
+    wilson_interval,
+)
 from expectant.experiments.toml_tables import ConfigError, check_known
 
 SETTLED = 0.1  # above the final level counts as settled
@@ -113,6 +119,7 @@ def find_metric(name: object, *path: str) -> Metric:
 
 LATE = f"the last {FINAL_SHARE:.0%} of the bins"
 EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
+SHARE = "share of runs"
 of_mean_curve = partial(register_metric, per_run=False)
 
 
@@ -124,7 +131,7 @@ def share_of_runs(name: str, meaning: str, title: str, **more: Any) -> Callable[
             values = of(panel, curves)
             return wilson_interval(float(values.mean()), values.size, tail)
 
-        more.update(unit="share of runs", less_is_better=True, interval=interval)
+        more.update(unit=SHARE, less_is_better=True, interval=interval)
         return register_metric(name, meaning, title, **more)(of)
 
     return register
@@ -182,12 +189,19 @@ of_mean_curve(
     needs_optimum=True,
     less_is_better=True,
 )(lambda panel, curve: panel.optimum - final(panel, curve))
+
+
+def unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray((np.diff(last_bins(curve, least=2), axis=-1) ** 2).mean(axis=-1))
+
+
 register_metric(
     "unsteadiness",
     f"mean squared change of a run's return from one bin to the next in {LATE}",
     unit="squared return",
+    interval=lambda panel, curves, tail: bootstrap_t_interval(unsteadiness(panel, curves), tail),
     less_is_better=True,
-)(lambda panel, curve: (np.diff(last_bins(curve, least=2), axis=-1) ** 2).mean(axis=-1))
+)(unsteadiness)
 
 
 @of_mean_curve(
@@ -201,25 +215,24 @@ def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray((curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin))
 
 
-def settled_from(panel: Panel, bins: np.ndarray) -> np.ndarray:
-    """Return the episode (or step) after that many bins."""
+def episodes_before(panel: Panel, bins: np.ndarray) -> np.ndarray:
+    """Return the episode (or step) so many bins before the last."""
     ends = np.append(panel.first_episodes[1:], panel.end)
-    return ends[np.minimum(bins, ends.size - 1)]
+    return np.interp(ends.size - 1 - bins, np.arange(ends.size), ends)
 
 
 def settling_interval(panel: Panel, curves: np.ndarray, tail: float) -> tuple[float, float]:
-    """Bound the last bin that is too high: the first one from the end."""
     level = final(panel, curves)[:, None]
     allowed = level + SETTLED * np.copysign(level, level.mean())
-    bounds = first_positive((curves - allowed)[:, ::-1], tail)
-    high, low = settled_from(panel, curves.shape[1] - np.array(bounds))
+    bounds = crossing_interval((curves - allowed)[:, ::-1], tail)
+    high, low = episodes_before(panel, np.array(bounds))
     return float(low), float(high)
 
 
 @of_mean_curve(
     "settling",
-    f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
-    f"its mean over {LATE}",
+    f"the episode, or step, from which on the mean curve, straight between the ends of bins, stays "
+    f"at most {SETTLED:.0%} above its mean over {LATE}",
     "settling time",
     unit=EPISODES,
     interval=settling_interval,
@@ -227,9 +240,8 @@ def settling_interval(panel: Panel, curves: np.ndarray, tail: float) -> tuple[fl
 )
 def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
     level = final(panel, curve)[..., None]
-    above = curve > level + SETTLED * np.abs(level)
-    beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
-    return settled_from(panel, beyond)
+    above = curve - level - SETTLED * np.abs(level)
+    return episodes_before(panel, first_crossing(above[..., ::-1]))
 
 
 @of_mean_curve(
@@ -324,8 +336,8 @@ SWITCH_METRICS = (
     ),
     switch_metric(
         "recovery",
-        "the episodes until the end of the first bin, from the lowest one on, that has made up "
-        f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
+        f"the episodes until {RECOVERED_FRACTION:.0%} of the way from its lowest bin to its last "
+        "fifth is made up, by a curve that is straight between the ends of bins",
         "recovery towards its own level", recovery_times, intervals=recovery_intervals,
         unit="episodes", less_is_better=True,
     ),
