@@ -179,7 +179,7 @@ def store_tuning(folder: Path) -> None:
             choice = break_ties(choice, sweep.values)
         entries.append({
             "figure": figure, "panel": group.problem, "agent": group.agent,
-            "label": group.label, "settings": choice.settings,
+            "label": group.label, "settings": {k: float(v) for k, v in choice.settings.items()},
             "edge": list(choice.at_edge), "tried": choice.tried, "diverged": choice.diverged,
             "runs": sweep.experiment.runs, "seed": sweep.experiment.seed,
         })  # fmt: skip
