@@ -149,7 +149,7 @@ def cover_rare_runs(runs: int, experiments: int = 2000) -> dict[str, float]:
         ]
         covered[:3] += [low <= -40.0 / 300.0 <= high for low, high in intervals]
         covered[3] += ordered[rank] <= MEDIAN <= ordered[runs - 1 - rank]
-    names = ("t", "bootstrapped t", "t less 3 / n of the greatest loss", "median")
+    names = ("t", "bootstrapped t", "widened t", "median")
     return dict(zip(names, (covered / experiments).tolist(), strict=True))
 
 
