@@ -22,11 +22,11 @@ from scipy.special import bdtrik, stdtrit
 from expectant.analysis.panel import FLOOR, Level, Panel
 from expectant.analysis.verdicts import bootstrap_t_interval
 from expectant.experiments.clauses import Clause
-from expectant.experiments.metrics import METRICS
+from expectant.experiments.metrics import METRICS, SHARE
 
 STORED = Path(__file__).parents[1] / "docs/measured/coverage.json"
-EXPERIMENTS, TRUTH_RUNS = 500, 200_000
-RUNS = (30, 100, 300)
+EXPERIMENTS = {30: 2000, 100: 500, 300: 500}  # by number of runs
+RUNS, TRUTH_RUNS = tuple(EXPERIMENTS), 200_000
 OPTIMUM, AT_RANDOM = 10.0, -5.0
 PHASE = [-3.0, -4.0, -3.7, -3.0, -1.0, 2.0, 5.0, 7.0, 8.0, 8.0]  # gently sloping at its lowest
 SETTLING = 15.0 + 90.0 * np.exp(-np.arange(50) / 4.0)
@@ -110,8 +110,10 @@ def true_value(clause: Clause, panel: Panel) -> float:
 def group_of(metric: str) -> str:
     """Return the kind of interval that a metric has."""
     found = METRICS[metric]
-    if found.interval is not None:
-        return "shares of runs" if found.per_run else "times until a level is reached"
+    if found.unit == SHARE:
+        return "shares of runs"
+    if found.interval is not None and not found.per_run:
+        return "times until a level is reached"
     return "lowest levels and drops" if found.crossed else "means"
 
 
@@ -159,7 +161,7 @@ if __name__ == "__main__":
     for metric in sys.argv[1:] or sorted(METRICS):
         for shape in SHAPES:
             row = {"metric": metric, "shape": shape}
-            rows.append(row | {str(n): coverage(metric, shape, n, EXPERIMENTS) for n in RUNS})
+            rows.append(row | {str(n): coverage(metric, shape, n, EXPERIMENTS[n]) for n in RUNS})
             print(rows[-1], flush=True)
     rows.sort(key=lambda row: (row["metric"], [*SHAPES].index(row["shape"])))
     rare = {str(n): cover_rare_runs(n) for n in RUNS}

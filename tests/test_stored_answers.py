@@ -16,8 +16,6 @@ HINT = (
     "stored answers are older than the judging code: run `expectant report FOLDER` and "
     "`python docs/site/store_results.py FOLDER`"
 )
-# Answers that were stored before they knew their judging code; remove a name once it is rerun.
-WITHOUT_HASH = {*STUDIES} - {"loca-mountain-car", "planning-pays"}
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
@@ -29,6 +27,4 @@ def test_stored_answers_are_not_stale(name):
     numbers = json.loads(path.read_text("utf-8")) if path.exists() and rows else []
     hashes = [(row.get("judged_by"), judging_hash(claims[row["id"]])) for row in rows]
     hashes += [(row.get("judged_by"), judging_hash()) for row in numbers]
-    if name in WITHOUT_HASH:
-        hashes = [(stored, now) for stored, now in hashes if stored]
     assert all(stored == now for stored, now in hashes), HINT
