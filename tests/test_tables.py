@@ -155,9 +155,14 @@ def test_open_questions_are_answered_as_their_studies_do():
         }
     rollouts = "Do one-step backups of means earn more than rollouts of five means?"
     assert "holds" not in ask("iterated-backups", rollouts)
-    assert ask("iterated-backups", rollouts, "9 cells, slip 0.1", "50 cells, slip 0.1") == {
-        "does not hold"
+    assert ask("iterated-backups", rollouts, "50 cells, slip 0.1") == {"does not hold"}
+    assert ask("iterated-backups", rollouts, "9 cells, slip 0.1", "9 cells, slip 1/3") == {
+        "unclear"
     }
+    averaged = "Do one-step backups of ten averaged samples earn more than those of one sample?"
+    assert ask("iterated-backups", averaged) == {"holds"}
+    averaged = "Do one-step backups of means earn more than one-step backups of ten averaged"
+    assert "holds" not in ask("iterated-backups", averaged)
     for other in ("one-step backups of samples", "rollouts of five samples"):
         question = f"Do one-step backups of means earn more than {other}?"
         assert ask("iterated-backups", question, "50 cells, slip 0.1", "room, slip 0.2") == {
@@ -167,8 +172,11 @@ def test_open_questions_are_answered_as_their_studies_do():
         "model-kinds", "Does an expectation model earn more than a distribution"
     )
     assert ask("model-kinds", "Do ten draws earn more than one?") == {"holds", "unclear"}
+    assert ask("model-kinds", "Does a tabular expectation model by least squares") == {"holds"}
     network = "Does a network earn more with distributions than with means?"
     assert ask("nonlinear-values", network) == {"holds"}
+    episodic = "Does a network earn more with distributions than with episodic means?"
+    assert ask("nonlinear-values", episodic) == {"holds"}
     linear = "Do linear values earn more with distributions than with means?"
     given = ("corridor, given models", "room, given models")
     assert ask("nonlinear-values", linear, *given) == {"equal", "unclear"}
