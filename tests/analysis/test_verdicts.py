@@ -247,12 +247,13 @@ def test_intervals_of_every_metric_cover(metric):
 
 
 def test_stored_coverage_has_every_metric():
-    """What is discrete, or rare and unseen, is said on the page; all else covers as it says."""
+    """92 to 98 % but for lows, which are bounded from both sides, and stuck runs that are rare."""
     rows = json.loads(coverage.STORED.read_text("utf-8"))["rows"]
     assert {row["metric"] for row in rows} == {*BUILT_IN}
     for row in rows:
-        if row["shape"] in ("normal", "skewed"):
-            assert min(row[str(runs)] for runs in coverage.RUNS) >= 0.9, row
+        if row["shape"] != "1 run in 300 stuck":
+            most = 0.995 if METRICS[row["metric"]].crossed else 0.98
+            assert all(0.92 <= row[str(runs)] <= most for runs in coverage.RUNS), row
 
 
 def test_crossings_by_hand():
