@@ -26,13 +26,8 @@ from expectant.exact.fixed_points import (
     fixed_point,
     jensen_gap,
     linear_model,
-    planning_gap,
-)
-from expectant.exact.least_squares import (
-    LinearModel,
-    least_squares_model,
     lstd,
-    model_values,
+    planning_gap,
 )
 from expectant.exact.options import (
     SubtaskSolution,
@@ -43,11 +38,11 @@ from expectant.exact.options import (
 from expectant.exact.stability import PlanningRadius, planning_radius
 
 __all__ = [
-    "FixedPoint", "LinearModel", "PlanningRadius", "SubtaskSolution", "action_values_of",
+    "FixedPoint", "PlanningRadius", "SubtaskSolution", "action_values_of",
     "best_epsilon_soft_gain", "best_epsilon_soft_return", "best_epsilon_soft_values",
     "differential_values", "epsilon_greedy_optimal_return", "epsilon_greedy_policy",
     "feature_matrix", "fixed_point", "gain", "greedy_policy", "jensen_gap",
-    "least_squares_model", "linear_model", "lstd", "model_values", "optimal_action_values",
+    "linear_model", "lstd", "optimal_action_values",
     "optimal_gain", "optimal_policy", "optimal_values", "option_durations", "option_model",
     "planning_gap", "planning_radius", "policy_values", "solve_subtask", "start_return",
     "stationary_distribution",

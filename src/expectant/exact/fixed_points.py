@@ -1,4 +1,4 @@
-"""Fixed points of planning updates (AVI, AAVI and the invalid update), and the planning gap.
+"""Fixed points of planning updates (AVI, AAVI, the invalid update) and TD, and the planning gap.
 
 AVI backs up state values with the maximum outside the expectation, AAVI action values with the
 maximum inside. The invalid update (Sorg & Singh 2010) combines action values with an expectation
@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.core.interfaces import Domain, Features
 from expectant.core.rng import SEED, generator
-from expectant.core.rules import one_of, whole
+from expectant.core.rules import between, one_of, whole
 from expectant.exact.dynamic_programming import (
     Dynamics,
     as_array,
@@ -198,3 +199,27 @@ def jensen_gap(
     values = as_array("jensen_gap", "value(vectors)", value(vectors), (len(vectors),))
     at_rows, at_means = values[: len(rows)], values[len(rows) :].reshape(means.shape[:2])
     return expected_next(dynamics, at_rows) - at_means
+
+
+def lstd(
+    features: ArrayLike,
+    rewards: ArrayLike,
+    next_features: ArrayLike,
+    *,
+    discount: float = 1.0,
+    weights: ArrayLike | None = None,
+) -> np.ndarray:
+    """Return the fixed point θ (d,) of TD(0) on some transitions (Bradtke & Barto 1996).
+
+    Transitions are rows: features φ (n, d), rewards (n,), next features φ' (n, d), zero at the end
+    of an episode; ``weights`` (n,) are their frequencies. Solves Σ φ (φ − γ φ')ᵀ θ = Σ φ r, with
+    minimal norm if θ is not unique. θ also is the value of the best linear model of the same data
+    (Sutton et al. 2008; Parr et al. 2008).
+    """
+    phi = as_array("lstd", "features", features, (None, None))
+    reward = as_array("lstd", "rewards", rewards, phi.shape[:1])
+    next_phi = as_array("lstd", "next_features", next_features, phi.shape)
+    discount = between(0, 1).check("lstd", "discount", discount)
+    weighted = phi * as_frequencies("lstd", "weights", weights, len(phi))[:, None]
+    left = weighted.T @ (phi - discount * next_phi)
+    return np.linalg.lstsq(left, weighted.T @ reward, rcond=None)[0]
