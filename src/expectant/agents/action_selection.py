@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 
+from expectant.core import verbs
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    act,
-    behaviour_policy,
-    breaks_ties_at_random,
-    function,
-    preference,
-)
+from expectant.core.verbs import function
 
 __all__ = ["act_on_action_values", "epsilon_greedy", "greedy"]
 
@@ -21,10 +16,10 @@ def greedy(agent, state, actions, rng):
     """argmax_a of the agent's preference; ties are broken at random, or by the lowest action."""
     chosen, ties, best = 0, 1, -math.inf
     for action in range(actions):
-        candidate = preference(agent, state, action)
+        candidate = verbs.preference(agent, state, action)
         if candidate > best:
             best, chosen, ties = candidate, action, 1
-        elif candidate == best and breaks_ties_at_random(agent):
+        elif candidate == best and verbs.breaks_ties_at_random(agent):
             ties += 1
             if rng.random() * ties < 1.0:
                 chosen = action
@@ -43,9 +38,9 @@ def epsilon_greedy(agent, state, actions, epsilon, rng):
 def write_epsilon_greedy(agent, state, epsilon, probabilities):
     """Write the probability with which :func:`epsilon_greedy` chooses each action."""
     actions, best, ties, first = probabilities.shape[0], -math.inf, 0, -1
-    random_ties = breaks_ties_at_random(agent)
+    random_ties = verbs.breaks_ties_at_random(agent)
     for action in range(actions):
-        probabilities[action] = preference(agent, state, action)
+        probabilities[action] = verbs.preference(agent, state, action)
         if probabilities[action] > best:
             best, ties, first = probabilities[action], 1, action
         elif probabilities[action] == best and random_ties:
@@ -70,7 +65,7 @@ def sample_action(probabilities, rng):
 def _break_ties_as_configured(part_type: type) -> None:
     if "random_ties" in part_type._fields:  # type: ignore[attr-defined]
 
-        @breaks_ties_at_random.register(part_type)
+        @verbs.breaks_ties_at_random.register(part_type)
         def _(agent):
             return agent.random_ties
 
@@ -79,11 +74,11 @@ def act_on_action_values(part_type: type) -> None:
     """Register ε-greedy behaviour in q̂(s, a) = w_aᵀs, weights (A, D)."""
     _break_ties_as_configured(part_type)
 
-    @preference.register(part_type)
+    @verbs.preference.register(part_type)
     def _(agent, state, action):
         return dot(state, agent.weights[action])
 
-    @act.register(part_type)
+    @verbs.act.register(part_type)
     def _(agent, state, rng):
         return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
 
@@ -92,10 +87,10 @@ def act_epsilon_greedily(part_type: type) -> None:
     """Register ε-greedy behaviour in the preferences of a planning agent."""
     _break_ties_as_configured(part_type)
 
-    @act.register(part_type)
+    @verbs.act.register(part_type)
     def _(agent, state, rng):
         return epsilon_greedy(agent, state, agent.planner.actions, agent.epsilon, rng)
 
-    @behaviour_policy.register(part_type)
+    @verbs.behaviour_policy.register(part_type)
     def _(agent, state, probabilities):
         write_epsilon_greedy(agent, state, agent.epsilon, probabilities)

@@ -11,29 +11,13 @@ from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, build_centering, update_average_reward
 from expectant.agents.q_learning import learn_action_values
 from expectant.backups import PrioritizedPairs, SeenPairs
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, Backups, BuildContext
 from expectant.core.rules import Rule, at_least, named_or, whole
 from expectant.core.updates import move_row
 from expectant.core.vectors import Binary, Weighted, empty_state, max_action_value
-from expectant.core.verbs import (
-    age,
-    begin,
-    can_draw,
-    delegate,
-    draw,
-    free_capacity,
-    function,
-    grow,
-    learn,
-    load_successor,
-    on_action_priority,
-    on_truncation,
-    plan,
-    remember,
-    stored_transition,
-    value_change,
-)
+from expectant.core.verbs import delegate, function
 from expectant.step_sizes import StepSize, build_step, step_size
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
@@ -58,22 +42,24 @@ class DynaQPart(NamedTuple):
     control: np.ndarray
 
 
-delegate(DynaQPart, "memory", begin, on_truncation, free_capacity, grow)
+delegate(DynaQPart, "memory", verbs.begin, verbs.on_truncation, verbs.free_capacity, verbs.grow)
 act_on_action_values(DynaQPart)
 
 
 @function
 def report_action_update(agent, state, action, error):
     """Tell the memory that the value of an action has moved."""
-    moved = value_change(agent.action_step, action, state, error)
-    on_action_priority(agent.memory, agent.weights, state, action, moved, error, agent.discount)
+    moved = verbs.value_change(agent.action_step, action, state, error)
+    verbs.on_action_priority(
+        agent.memory, agent.weights, state, action, moved, error, agent.discount
+    )
 
 
-@learn.register(DynaQPart)
+@verbs.learn.register(DynaQPart)
 def _(agent, transition, rng):
     error = learn_action_values(agent, transition)
     report_action_update(agent, transition.state, transition.action, error)
-    remember(agent.memory, transition)
+    verbs.remember(agent.memory, transition)
     return abs(error)
 
 
@@ -81,11 +67,11 @@ def _(agent, transition, rng):
 def plan_once(agent, rng):
     """One update from a remembered outcome, with κ √τ added to its reward (S&B section 8.3)."""
     memory, drawn, weights = agent.memory, agent.drawn, agent.weights
-    slot = draw(memory, drawn, rng)
-    action, reward, alive = stored_transition(memory, slot)
-    load_successor(memory, slot, agent.drawn_next)
+    slot = verbs.draw(memory, drawn, rng)
+    action, reward, alive = verbs.stored_transition(memory, slot)
+    verbs.load_successor(memory, slot, agent.drawn_next)
     if agent.bonus > 0.0:
-        reward += agent.bonus * math.sqrt(age(memory, slot))
+        reward += agent.bonus * math.sqrt(verbs.age(memory, slot))
     centering, step = agent.centering, agent.action_step
     target = reward - centering.rate[0]
     target += agent.discount * alive * max_action_value(weights, agent.drawn_next)
@@ -95,11 +81,11 @@ def plan_once(agent, rng):
     return abs(error)
 
 
-@plan.register(DynaQPart)
+@verbs.plan.register(DynaQPart)
 def _(agent, rng):
     errors = 0.0
     for _ in range(agent.planning_steps):
-        if agent.control[0] != 0 or not can_draw(agent.memory):
+        if agent.control[0] != 0 or not verbs.can_draw(agent.memory):
             break
         errors += plan_once(agent, rng)
     return errors

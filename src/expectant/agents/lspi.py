@@ -8,6 +8,7 @@ import numpy as np
 
 from expectant.agents.action_selection import act_on_action_values
 from expectant.backups.replay import COUNT, Replay, ReplayPart
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
@@ -15,20 +16,7 @@ from expectant.core.reductions import add_to_row, padded_size
 from expectant.core.rules import or_none, positive, whole
 from expectant.core.updates import q_target
 from expectant.core.vectors import Binary, Weighted, dot, empty_state
-from expectant.core.verbs import (
-    delegate,
-    free_capacity,
-    function,
-    grow,
-    index,
-    learn,
-    load,
-    load_successor,
-    remember,
-    size,
-    stored_transition,
-    value,
-)
+from expectant.core.verbs import delegate, function
 
 MAX_WEIGHTS = 4096
 
@@ -55,14 +43,14 @@ class LSPIPart(NamedTuple):
     discount: float
 
 
-delegate(LSPIPart, "replay", free_capacity, grow)
+delegate(LSPIPart, "replay", verbs.free_capacity, verbs.grow)
 act_on_action_values(LSPIPart)
 
 
-@learn.register(LSPIPart)
+@verbs.learn.register(LSPIPart)
 def _(agent, transition, rng):
     """Store the transition, and every so many steps improve the policy; returns |δ|."""
-    remember(agent.replay, transition)
+    verbs.remember(agent.replay, transition)
     target = q_target(agent.weights, transition, agent.discount)
     error = target - dot(transition.state, agent.weights[transition.action])
     agent.steps[0] += 1
@@ -90,19 +78,19 @@ def write_equations(agent):
         system[0, row, row] = agent.ridge
         system[0, row, last] = agent.ridge * agent.initial[row // features, row % features]
     for slot in range(agent.replay.counters[COUNT]):
-        load(agent.replay.states, slot, state)
-        load_successor(agent.replay, slot, following)
-        action, reward, alive = stored_transition(agent.replay, slot)
+        verbs.load(agent.replay.states, slot, state)
+        verbs.load_successor(agent.replay, slot, following)
+        action, reward, alive = verbs.stored_transition(agent.replay, slot)
         first, discount = action * features, agent.discount * alive
         next_first = first_greedy_action(weights, following) * features
-        for n in range(size(state)):
-            x, row = value(state, n), first + index(state, n)
+        for n in range(verbs.size(state)):
+            x, row = verbs.value(state, n), first + verbs.index(state, n)
             system[0, row, last] += x * reward
-            for m in range(size(state)):
-                system[0, row, first + index(state, m)] += x * value(state, m)
-            for m in range(size(following)):
-                column = next_first + index(following, m)
-                system[0, row, column] -= discount * x * value(following, m)
+            for m in range(verbs.size(state)):
+                system[0, row, first + verbs.index(state, m)] += x * verbs.value(state, m)
+            for m in range(verbs.size(following)):
+                column = next_first + verbs.index(following, m)
+                system[0, row, column] -= discount * x * verbs.value(following, m)
 
 
 @function

@@ -12,26 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.action_selection import epsilon_greedy, sample_action, write_epsilon_greedy
-from expectant.core.verbs import (
-    act,
-    begin,
-    behaviour_policy,
-    breaks_ties_at_random,
-    delegate,
-    fit_options,
-    free_capacity,
-    function,
-    grow,
-    learn,
-    learn_options,
-    on_truncation,
-    plan,
-    policy,
-    policy_of,
-    preference,
-    relabel,
-    stop_of,
-)
+from expectant.core import verbs
+from expectant.core.verbs import delegate, function
 
 NO_OPTION = -1
 ANEW, COMMITTED, ACTIONS = range(3)
@@ -58,21 +40,15 @@ class WithOptionsPart(NamedTuple):
 
 
 delegate(
-    WithOptionsPart,
-    "agent",
-    breaks_ties_at_random,
-    plan,
-    relabel,
-    on_truncation,
-    free_capacity,
-    grow,
-)
+    WithOptionsPart, "agent", verbs.breaks_ties_at_random, verbs.plan, verbs.relabel,
+    verbs.on_truncation, verbs.free_capacity, verbs.grow,
+)  # fmt: skip
 
 
 @function
 def add_option_policy(agent, state, option, share):
     """μ += share · π_o(· | s)."""
-    policy_of(agent.agent.planner.model.options, option, state, agent.probabilities)
+    verbs.policy_of(agent.agent.planner.model.options, option, state, agent.probabilities)
     for action in range(agent.behaviour.shape[0]):
         agent.behaviour[action] += share * agent.probabilities[action]
 
@@ -81,7 +57,7 @@ def add_option_policy(agent, state, option, share):
 def record_behaviour(agent, state):
     """Write μ, the probability of every action where the agent chooses anew."""
     actions = agent.behaviour.shape[0]
-    behaviour_policy(agent.agent, state, agent.choices)
+    verbs.behaviour_policy(agent.agent, state, agent.choices)
     for action in range(actions):
         agent.behaviour[action] = agent.choices[action]
     for option in range(agent.choices.shape[0] - actions):
@@ -104,13 +80,13 @@ def choose_anew(agent, state, rng):
     """Let the agent choose; the first action of an option is drawn from its policy."""
     if agent.learns_options:
         record_behaviour(agent, state)
-    choice = act(agent.agent, state, rng)
+    choice = verbs.act(agent.agent, state, rng)
     actions = agent.behaviour.shape[0]
     if choice < actions:
         agent.active[0] = NO_OPTION
         return choice
     agent.active[0] = choice - actions
-    policy_of(agent.agent.planner.model.options, choice - actions, state, agent.probabilities)
+    verbs.policy_of(agent.agent.planner.model.options, choice - actions, state, agent.probabilities)
     return sample_action(agent.probabilities, rng)
 
 
@@ -122,27 +98,27 @@ def choose_action(agent, state, rng):
     return epsilon_greedy(agent.agent, state, agent.behaviour.shape[0], agent.epsilon, rng)
 
 
-@act.register(WithOptionsPart)
+@verbs.act.register(WithOptionsPart)
 def _(agent, state, rng):
     if agent.acting == ACTIONS:
         return choose_action(agent, state, rng)
     if agent.acting == COMMITTED and agent.active[0] != NO_OPTION:
-        stopping = stop_of(agent.agent.planner.model.options, agent.active[0], state)
+        stopping = verbs.stop_of(agent.agent.planner.model.options, agent.active[0], state)
         if rng.random() >= stopping:
             return continue_option(agent, state, rng)
     return choose_anew(agent, state, rng)
 
 
-@learn.register(WithOptionsPart)
+@verbs.learn.register(WithOptionsPart)
 def _(agent, transition, rng):
     """The inner agent learns first, then options and their models, from the same step."""
     inner = agent.agent
-    model, errors = inner.planner.model, learn(inner, transition, rng)
+    model, errors = inner.planner.model, verbs.learn(inner, transition, rng)
     if agent.learns_options:
-        errors += learn_options(
+        errors += verbs.learn_options(
             model.options, transition, agent.behaviour, inner.weights, agent.discount
         )
-        errors += fit_options(
+        errors += verbs.fit_options(
             model.extended, model.options, transition, agent.behaviour, agent.discount
         )
     return errors
@@ -158,37 +134,37 @@ def most_probable(probabilities):
     return best
 
 
-@preference.register(WithOptionsPart)
+@verbs.preference.register(WithOptionsPart)
 def _(agent, state, action):
     """The greatest preference among the choices that begin with this action."""
     inner, actions = agent.agent, agent.behaviour.shape[0]
-    best = preference(inner, state, action)
+    best = verbs.preference(inner, state, action)
     for option in range(agent.choices.shape[0] - actions):
-        policy_of(inner.planner.model.options, option, state, agent.probabilities)
+        verbs.policy_of(inner.planner.model.options, option, state, agent.probabilities)
         if most_probable(agent.probabilities) == action:
-            candidate = preference(inner, state, actions + option)
+            candidate = verbs.preference(inner, state, actions + option)
             if candidate > best or math.isnan(candidate):
                 best = candidate
     return best
 
 
-@policy.register(WithOptionsPart)
+@verbs.policy.register(WithOptionsPart)
 def _(agent, state, probabilities):
     """The inner agent's policy over choices, as probabilities of actions."""
     inner, actions = agent.agent, agent.behaviour.shape[0]
-    policy(inner, state, agent.choices)
+    verbs.policy(inner, state, agent.choices)
     for action in range(actions):
         probabilities[action] = agent.choices[action]
     for option in range(agent.choices.shape[0] - actions):
-        policy_of(inner.planner.model.options, option, state, agent.probabilities)
+        verbs.policy_of(inner.planner.model.options, option, state, agent.probabilities)
         for action in range(actions):
             probabilities[action] += agent.choices[actions + option] * agent.probabilities[action]
 
 
-@begin.register(WithOptionsPart)
+@verbs.begin.register(WithOptionsPart)
 def _(agent, state, rng):
     agent.active[0] = NO_OPTION
-    begin(agent.agent, state, rng)
+    verbs.begin(agent.agent, state, rng)
 
 
 def execute_options(
@@ -208,5 +184,5 @@ def execute_options(
         epsilon,
         discount,
         ACTING[acting],
-        type(model.extended) in fit_options.implementations,
+        type(model.extended) in verbs.fit_options.implementations,
     )

@@ -6,31 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.interfaces import BuildContext, Model, Shape
 from expectant.core.vectors import Binary, Transition, Weighted, empty_state
-from expectant.core.verbs import (
-    act,
-    back_up,
-    begin,
-    can_draw,
-    copy,
-    delegate,
-    draw,
-    fit,
-    free_capacity,
-    function,
-    grow,
-    has_more_draws,
-    load_successor,
-    on_transition,
-    on_truncation,
-    plan,
-    relabel,
-    remember,
-    roll_out,
-    sample_next,
-    stored_transition,
-)
+from expectant.core.verbs import delegate, function
 
 __all__ = ["Planner", "learn_model", "pass_on_to_planner", "plan_backups"]
 
@@ -60,23 +39,23 @@ class Planner(NamedTuple):
     control: np.ndarray
 
 
-delegate(Planner, "backups", free_capacity, grow)
+delegate(Planner, "backups", verbs.free_capacity, verbs.grow)
 
 
 @function
 def learn_model(planner, transition, rng):
     """Store a real transition, fit the model to it and to replayed ones; returns the errors."""
-    remember(planner.backups, transition)
-    on_transition(planner.model, transition)
-    errors = fit(planner.model, transition)
+    verbs.remember(planner.backups, transition)
+    verbs.on_transition(planner.model, transition)
+    errors = verbs.fit(planner.model, transition)
     for _ in range(planner.replayed_fits):
         if planner.control[0] != 0:
             break
-        slot = draw(planner.backups, planner.drawn, rng)
-        load_successor(planner.backups, slot, planner.drawn_next)
-        action, reward, alive = stored_transition(planner.backups, slot)
+        slot = verbs.draw(planner.backups, planner.drawn, rng)
+        verbs.load_successor(planner.backups, slot, planner.drawn_next)
+        action, reward, alive = verbs.stored_transition(planner.backups, slot)
         replayed = Transition(planner.drawn, action, reward, planner.drawn_next, alive, -1)
-        errors += fit(planner.model, replayed)
+        errors += verbs.fit(planner.model, replayed)
     return errors
 
 
@@ -88,36 +67,38 @@ def plan_backups(agent, rng):
     """
     planner, errors, steps, follows = agent.planner, 0.0, 0, False
     while follows or (
-        steps < planner.planning_steps and planner.control[0] == 0 and can_draw(planner.backups)
+        steps < planner.planning_steps
+        and planner.control[0] == 0
+        and verbs.can_draw(planner.backups)
     ):
         if not follows:
             steps += 1
-        slot, discount = draw(planner.backups, planner.drawn, rng), agent.discount
+        slot, discount = verbs.draw(planner.backups, planner.drawn, rng), agent.discount
         if planner.stored_termination:
-            _, _, alive = stored_transition(planner.backups, slot)
+            _, _, alive = verbs.stored_transition(planner.backups, slot)
             discount *= alive
-        errors += back_up(agent, planner.drawn, slot, discount, rng)
-        errors += roll_out(planner.rollout, agent, rng)
-        follows = has_more_draws(planner.backups)
+        errors += verbs.back_up(agent, planner.drawn, slot, discount, rng)
+        errors += verbs.roll_out(planner.rollout, agent, rng)
+        follows = verbs.has_more_draws(planner.backups)
     return errors
 
 
-@relabel.register(Planner)
+@verbs.relabel.register(Planner)
 def _(planner, domain):
     if planner.relabelled:
-        relabel(planner.backups, domain)
+        verbs.relabel(planner.backups, domain)
 
 
-@begin.register(Planner)
+@verbs.begin.register(Planner)
 def _(planner, state, rng):
-    begin(planner.model, state, rng)
-    begin(planner.backups, state, rng)
+    verbs.begin(planner.model, state, rng)
+    verbs.begin(planner.backups, state, rng)
 
 
-@on_truncation.register(Planner)
+@verbs.on_truncation.register(Planner)
 def _(planner, state, rng):
-    on_truncation(planner.model, state, rng)
-    on_truncation(planner.backups, state, rng)
+    verbs.on_truncation(planner.model, state, rng)
+    verbs.on_truncation(planner.backups, state, rng)
 
 
 def without_planning(agent: Any) -> Any:
@@ -133,8 +114,16 @@ def without_planning(agent: Any) -> Any:
 
 def pass_on_to_planner(part_type: type) -> None:
     """Register planning, and delegate the verbs of episodes and storage to the planner."""
-    plan.register(part_type)(plan_backups)
-    delegate(part_type, "planner", relabel, begin, on_truncation, free_capacity, grow)
+    verbs.plan.register(part_type)(plan_backups)
+    delegate(
+        part_type,
+        "planner",
+        verbs.relabel,
+        verbs.begin,
+        verbs.on_truncation,
+        verbs.free_capacity,
+        verbs.grow,
+    )
 
 
 class NoRollout(NamedTuple):
@@ -151,17 +140,21 @@ class RolloutPart(NamedTuple):
     next_state: Binary | Weighted
 
 
-@roll_out.register(RolloutPart)
+@verbs.roll_out.register(RolloutPart)
 def _(rollout, agent, rng):
     """Follow the agent's policy through the model, from the state that was just backed up."""
     planner, state, errors = agent.planner, rollout.state, 0.0
-    alive = sample_next(planner.model, planner.drawn, act(agent, planner.drawn, rng), state)
+    alive = verbs.sample_next(
+        planner.model, planner.drawn, verbs.act(agent, planner.drawn, rng), state
+    )
     for _ in range(rollout.length - 1):
         if alive == 0.0 or planner.control[0] != 0:
             break
-        errors += back_up(agent, state, -1, agent.discount, rng)
-        alive = sample_next(planner.model, state, act(agent, state, rng), rollout.next_state)
-        copy(state, rollout.next_state)
+        errors += verbs.back_up(agent, state, -1, agent.discount, rng)
+        alive = verbs.sample_next(
+            planner.model, state, verbs.act(agent, state, rng), rollout.next_state
+        )
+        verbs.copy(state, rollout.next_state)
     return errors
 
 

@@ -17,20 +17,12 @@ from expectant.agents.centering import (
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.backups import NAMED_BACKUPS, PrioritizedPairs
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.updates import move_row, q_learning, q_target
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    back_up,
-    backed_up_action_value,
-    function,
-    learn,
-    on_action_priority,
-    stored_transition,
-    tick,
-    value_change,
-)
+from expectant.core.verbs import function
 from expectant.step_sizes import StepSize, build_step, step_size
 
 
@@ -53,14 +45,14 @@ act_on_action_values(QPlanningPart)
 @function
 def report_action_update(agent, state, action, error):
     """Tell the backup distribution that the value of an action has moved."""
-    moved = value_change(agent.action_step, action, state, error)
+    moved = verbs.value_change(agent.action_step, action, state, error)
     backups = agent.planner.backups
-    on_action_priority(backups, agent.weights, state, action, moved, error, agent.discount)
+    verbs.on_action_priority(backups, agent.weights, state, action, moved, error, agent.discount)
 
 
-@learn.register(QPlanningPart)
+@verbs.learn.register(QPlanningPart)
 def _(agent, transition, rng):
-    tick(agent.action_step)
+    verbs.tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
     taken = center_reward(centering, transition)
     if agent.learn_from_real_steps:
@@ -73,15 +65,15 @@ def _(agent, transition, rng):
     return abs(error) + learn_model(agent.planner, transition, rng)
 
 
-@back_up.register(QPlanningPart)
+@verbs.back_up.register(QPlanningPart)
 def _(agent, state, slot, discount, rng):
     """q̂(s, a) towards AAVI's target, or the invalid one with an expectation model."""
     planner, weights = agent.planner, agent.weights
     if agent.stored_action and slot >= 0:
-        action, _, _ = stored_transition(planner.backups, slot)
+        action, _, _ = verbs.stored_transition(planner.backups, slot)
     else:
         action = int(rng.random() * planner.actions)
-    target = backed_up_action_value(planner.model, state, action, weights, discount)
+    target = verbs.backed_up_action_value(planner.model, state, action, weights, discount)
     centering, step = agent.centering, agent.action_step
     error = move_row(weights, state, target - centering.rate[0], step, action)
     update_average_reward(centering, centering.planned, step, action, state, error)

@@ -13,23 +13,14 @@ from expectant.agents.centering import (
     center_reward,
     update_average_reward,
 )
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import between
 from expectant.core.updates import expected_sarsa, sarsa, true_online_sarsa
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    act,
-    adapt,
-    begin,
-    function,
-    learn,
-    mean_rate,
-    on_truncation,
-    preference,
-    tick,
-)
+from expectant.core.verbs import function
 from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
 
 NO_ACTION = -1
@@ -54,13 +45,13 @@ class SarsaPart(NamedTuple):
     centering: CenteringPart
 
 
-@preference.register(SarsaPart)
+@verbs.preference.register(SarsaPart)
 def _(agent, state, action):
     return dot(state, agent.weights[action])
 
 
-@begin.register(SarsaPart)
-@on_truncation.register(SarsaPart)
+@verbs.begin.register(SarsaPart)
+@verbs.on_truncation.register(SarsaPart)
 def _(agent, state, rng):
     """Clear the traces and the action chosen in advance."""
     agent.next_action[0] = NO_ACTION
@@ -70,7 +61,7 @@ def _(agent, state, rng):
             agent.traces[action, j] = 0.0
 
 
-@act.register(SarsaPart)
+@verbs.act.register(SarsaPart)
 def _(agent, state, rng):
     chosen = agent.next_action[0]
     if chosen == NO_ACTION:
@@ -79,10 +70,10 @@ def _(agent, state, rng):
     return chosen
 
 
-@learn.register(SarsaPart)
+@verbs.learn.register(SarsaPart)
 def _(agent, transition, rng):
     """Choose the next action before the update, then learn towards its value."""
-    tick(agent.action_step)
+    verbs.tick(agent.action_step)
     next_action = 0
     if transition.alive > 0.0:
         actions = agent.weights.shape[0]
@@ -102,8 +93,8 @@ def update_action_values(agent, transition, next_action):
     state, discount, bounded = transition.state, agent.discount, agent.bounded
     if trace == 0.0:
         return sarsa(weights, transition, next_action, discount, agent.action_step)
-    adapt(agent.action_step, transition.action, state, 0.0)
-    step = mean_rate(agent.action_step, transition.action, state)
+    verbs.adapt(agent.action_step, transition.action, state, 0.0)
+    step = verbs.mean_rate(agent.action_step, transition.action, state)
     return true_online_sarsa(
         weights, traces, agent.expected, transition, next_action, discount, trace, step, bounded
     )
@@ -154,9 +145,9 @@ class ExpectedSarsaPart(NamedTuple):
 act_on_action_values(ExpectedSarsaPart)
 
 
-@learn.register(ExpectedSarsaPart)
+@verbs.learn.register(ExpectedSarsaPart)
 def _(agent, transition, rng):
-    tick(agent.action_step)
+    verbs.tick(agent.action_step)
     centering, step = agent.centering, agent.action_step
     taken = center_reward(centering, transition)
     error = expected_sarsa(agent.weights, taken, agent.epsilon, agent.discount, step)

@@ -9,22 +9,11 @@ import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.planning_loop import learn_model
+from expectant.core import verbs
 from expectant.core.config import parameter, unknown_parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rules import instance_of, whole
-from expectant.core.verbs import (
-    act,
-    begin,
-    delegate,
-    free_capacity,
-    grow,
-    learn,
-    on_truncation,
-    plan,
-    policy,
-    preference,
-    relabel,
-)
+from expectant.core.verbs import delegate
 
 
 class FreezeAfterPart(NamedTuple):
@@ -36,17 +25,9 @@ class FreezeAfterPart(NamedTuple):
 
 
 delegate(
-    FreezeAfterPart,
-    "agent",
-    act,
-    preference,
-    policy,
-    relabel,
-    begin,
-    on_truncation,
-    free_capacity,
-    grow,
-)
+    FreezeAfterPart, "agent", verbs.act, verbs.preference, verbs.policy, verbs.relabel, verbs.begin,
+    verbs.on_truncation, verbs.free_capacity, verbs.grow,
+)  # fmt: skip
 
 
 def inner_agent(agent: Any) -> Any:
@@ -54,17 +35,17 @@ def inner_agent(agent: Any) -> Any:
     return inner_agent(agent.agent) if hasattr(agent, "agent") else agent
 
 
-@learn.register(FreezeAfterPart)
+@verbs.learn.register(FreezeAfterPart)
 def _(frozen, transition, rng):
     frozen.taken[0] += 1
     if frozen.taken[0] > frozen.steps:
         return 0.0
-    return learn(frozen.agent, transition, rng)
+    return verbs.learn(frozen.agent, transition, rng)
 
 
-@plan.register(FreezeAfterPart)
+@verbs.plan.register(FreezeAfterPart)
 def _(frozen, rng):
-    return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
+    return verbs.plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
 
 
 class GreedyLearningPart(NamedTuple):
@@ -74,29 +55,20 @@ class GreedyLearningPart(NamedTuple):
 
 
 delegate(
-    GreedyLearningPart,
-    "agent",
-    act,
-    preference,
-    policy,
-    plan,
-    relabel,
-    begin,
-    on_truncation,
-    free_capacity,
-    grow,
-)
+    GreedyLearningPart, "agent", verbs.act, verbs.preference, verbs.policy, verbs.plan,
+    verbs.relabel, verbs.begin, verbs.on_truncation, verbs.free_capacity, verbs.grow,
+)  # fmt: skip
 
 
-@learn.register(GreedyLearningPart)
+@verbs.learn.register(GreedyLearningPart)
 def _(wrapper, transition, rng):
     """Fit only the model if another action is preferred to the one taken."""
     agent, state = wrapper.agent, transition.state
-    taken = preference(agent, state, transition.action)
+    taken = verbs.preference(agent, state, transition.action)
     for action in range(agent.planner.actions):
-        if preference(agent, state, action) > taken:
+        if verbs.preference(agent, state, action) > taken:
             return learn_model(agent.planner, transition, rng)
-    return learn(agent, transition, rng)
+    return verbs.learn(agent, transition, rng)
 
 
 def _parameter_names(agent: object) -> list[str]:

@@ -21,25 +21,13 @@ from expectant.backups.state_action_pairs import (
     load_drawn,
 )
 from expectant.backups.states import SeenBackups, SeenPart, draw_row, empty_rows, find_or_add_row
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
 from expectant.core.rules import at_least, flag, whole
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    age,
-    can_draw,
-    delegate,
-    draw,
-    function,
-    load,
-    load_successor,
-    on_action_priority,
-    on_priority,
-    relabel,
-    remember,
-    stored_transition,
-)
+from expectant.core.verbs import delegate, function
 from expectant.features.distinct_vectors import find_vector
 
 NONE = -1
@@ -138,7 +126,7 @@ def max_probability(links, row, link, source):
     return highest
 
 
-@on_priority.register(SweepingPart)
+@verbs.on_priority.register(SweepingPart)
 def _(sweeping, state, moved, left):
     """Set the priority of an updated state and raise those of its predecessors.
 
@@ -160,7 +148,7 @@ def _(sweeping, state, moved, left):
             set_priority(heap, source, heap.priorities[source] + change, sweeping.threshold)
 
 
-@remember.register(SweepingPart)
+@verbs.remember.register(SweepingPart)
 def _(sweeping, transition):
     links, seen, action = sweeping.links, sweeping.seen, transition.action
     source = find_or_add_state(sweeping, transition.state)
@@ -171,12 +159,12 @@ def _(sweeping, transition):
         count_transition(links, seen, serial, action, row)
 
 
-@draw.register(SweepingPart)
+@verbs.draw.register(SweepingPart)
 def _(sweeping, state, rng):
     heap, seen = sweeping.heap, sweeping.seen
     row = pop(heap, sweeping.threshold) if heap.length[0] > 0 else draw_row(seen, rng)
     sweeping.drawn[0] = row
-    load(seen.distinct.vectors, row, state)
+    verbs.load(seen.distinct.vectors, row, state)
     return -1
 
 
@@ -224,7 +212,10 @@ class PairSweepingPart(NamedTuple):
     idles: bool
 
 
-delegate(PairSweepingPart, "pairs", stored_transition, load_successor, age, relabel)
+delegate(
+    PairSweepingPart, "pairs", verbs.stored_transition, verbs.load_successor, verbs.age,
+    verbs.relabel,
+)  # fmt: skip
 
 
 @function
@@ -275,7 +266,7 @@ def sweep_back(sweeping, row, change):
                     set_error(sweeping, pair, sweeping.errors[pair] + share * change)
 
 
-@on_action_priority.register(PairSweepingPart)
+@verbs.on_action_priority.register(PairSweepingPart)
 def _(sweeping, weights, state, action, moved, error, discount):
     """Leave ``error − moved`` at the pair and sweep the change of max_a q̂ back.
 
@@ -296,7 +287,7 @@ def _(sweeping, weights, state, action, moved, error, discount):
         sweep_back(sweeping, row, discount * change)
 
 
-@on_priority.register(PairSweepingPart)
+@verbs.on_priority.register(PairSweepingPart)
 def _(sweeping, state, moved, left):
     """Leave the same error at all pairs of a state, for agents with state values."""
     row, actions = find_vector(sweeping.pairs.seen.distinct, state), sweeping.pairs.actions
@@ -307,13 +298,13 @@ def _(sweeping, state, moved, left):
     sweep_back(sweeping, row, moved)
 
 
-@remember.register(PairSweepingPart)
+@verbs.remember.register(PairSweepingPart)
 def _(sweeping, transition):
     action, links, seen = transition.action, sweeping.links, sweeping.pairs.seen
     pair = find_or_add_swept_pair(sweeping, transition.state, action)
     source = pair // sweeping.pairs.actions
     serial = seen.serials[source]
-    remember(sweeping.pairs, transition)
+    verbs.remember(sweeping.pairs, transition)
     set_error(sweeping, pair, sweeping.errors[pair])
     links.tries[source, action] += 1
     if transition.alive > 0.0:
@@ -321,12 +312,12 @@ def _(sweeping, transition):
         count_transition(links, seen, serial, action, next_pair // sweeping.pairs.actions)
 
 
-@can_draw.register(PairSweepingPart)
+@verbs.can_draw.register(PairSweepingPart)
 def _(sweeping):
     return not sweeping.idles or sweeping.heap.length[0] > 0
 
 
-@draw.register(PairSweepingPart)
+@verbs.draw.register(PairSweepingPart)
 def _(sweeping, state, rng):
     pairs = sweeping.pairs
     pair = sweeping.heap.order[0] if sweeping.heap.length[0] > 0 else draw_pair(pairs, rng)

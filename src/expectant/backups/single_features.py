@@ -12,21 +12,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, pop, set_priority
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.rules import at_least
-from expectant.core.verbs import (
-    draw,
-    function,
-    has_more_draws,
-    index,
-    next_predecessor,
-    on_priority,
-    predecessor,
-    remember,
-    size,
-    value,
-)
+from expectant.core.verbs import function
 
 FEATURE, LINK = 0, 1  # positions in RowSweepingPart.cursor
 
@@ -70,33 +60,33 @@ def raise_priority(heap, feature, priority, threshold):
         set_priority(heap, feature, priority, threshold)
 
 
-@remember.register(SingleFeaturesPart)
-@remember.register(FeatureSweepingPart)
-@remember.register(RowSweepingPart)
+@verbs.remember.register(SingleFeaturesPart)
+@verbs.remember.register(FeatureSweepingPart)
+@verbs.remember.register(RowSweepingPart)
 def _(backups, transition):
     pass
 
 
-@draw.register(SingleFeaturesPart)
+@verbs.draw.register(SingleFeaturesPart)
 def _(backups, state, rng):
     write_feature(state, int(rng.random() * backups.features))
     return -1
 
 
-@on_priority.register(FeatureSweepingPart)
+@verbs.on_priority.register(FeatureSweepingPart)
 def _(backups, state, moved, left):
     """Raise priorities of features j that lead to a changed feature i to |δ x_i F^{ij}|."""
     error = moved + left
-    for n in range(size(state)):
-        i, amount = index(state, n), abs(error * value(state, n))
-        link = next_predecessor(backups.model, i, -1) if amount > 0.0 else -1
+    for n in range(verbs.size(state)):
+        i, amount = verbs.index(state, n), abs(error * verbs.value(state, n))
+        link = verbs.next_predecessor(backups.model, i, -1) if amount > 0.0 else -1
         while link >= 0:
-            j, weight = predecessor(backups.model, i, link)
+            j, weight = verbs.predecessor(backups.model, i, link)
             raise_priority(backups.heap, j, amount * abs(weight), backups.threshold)
-            link = next_predecessor(backups.model, i, link)
+            link = verbs.next_predecessor(backups.model, i, link)
 
 
-@draw.register(FeatureSweepingPart)
+@verbs.draw.register(FeatureSweepingPart)
 def _(backups, state, rng):
     """Draw the feature with the highest priority; a random one if none waits."""
     heap = backups.heap
@@ -107,32 +97,32 @@ def _(backups, state, rng):
     return -1
 
 
-@on_priority.register(RowSweepingPart)
+@verbs.on_priority.register(RowSweepingPart)
 def _(backups, state, moved, left):
     """Raise priorities of the features i of a state with error δ to |δ x_i|."""
     error = moved + left
-    for n in range(size(state)):
-        priority = abs(error * value(state, n))
-        raise_priority(backups.heap, index(state, n), priority, backups.threshold)
+    for n in range(verbs.size(state)):
+        priority = abs(error * verbs.value(state, n))
+        raise_priority(backups.heap, verbs.index(state, n), priority, backups.threshold)
 
 
-@draw.register(RowSweepingPart)
+@verbs.draw.register(RowSweepingPart)
 def _(backups, state, rng):
     """Draw the next predecessor of the feature with the highest priority; else a random one."""
     heap, cursor = backups.heap, backups.cursor
     while cursor[LINK] < 0 and heap.length[0] > 0:
         cursor[FEATURE] = pop(heap, backups.threshold)
-        cursor[LINK] = next_predecessor(backups.model, cursor[FEATURE], -1)
+        cursor[LINK] = verbs.next_predecessor(backups.model, cursor[FEATURE], -1)
     if cursor[LINK] < 0:
         write_feature(state, int(rng.random() * heap.order.shape[0]))
     else:
-        j, _ = predecessor(backups.model, cursor[FEATURE], cursor[LINK])
+        j, _ = verbs.predecessor(backups.model, cursor[FEATURE], cursor[LINK])
         write_feature(state, j)
-        cursor[LINK] = next_predecessor(backups.model, cursor[FEATURE], cursor[LINK])
+        cursor[LINK] = verbs.next_predecessor(backups.model, cursor[FEATURE], cursor[LINK])
     return -1
 
 
-@has_more_draws.register(RowSweepingPart)
+@verbs.has_more_draws.register(RowSweepingPart)
 def _(backups):
     return backups.cursor[LINK] >= 0
 

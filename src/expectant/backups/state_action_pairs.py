@@ -10,24 +10,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.backups.states import SeenBackups, SeenPart, empty_rows, find_or_add_row
-from expectant.core import tree
+from expectant.core import tree, verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter
 from expectant.core.memory import full, zeros
 from expectant.core.rules import flag
 from expectant.core.vectors import Table, empty_table
-from expectant.core.verbs import (
-    age,
-    draw,
-    function,
-    load,
-    load_successor,
-    relabel,
-    remember,
-    reward_now,
-    save,
-    stored_transition,
-)
+from expectant.core.verbs import function
 from expectant.features.discrete import feature_table
 
 NONE = -1
@@ -43,20 +32,20 @@ class AllPairsPart(NamedTuple):
     next: np.ndarray
 
 
-@remember.register(AllPairsPart)
+@verbs.remember.register(AllPairsPart)
 def _(backups, transition):
     pass
 
 
-@draw.register(AllPairsPart)
+@verbs.draw.register(AllPairsPart)
 def _(backups, state, rng):
     pair = backups.next[0]
     backups.next[0] = pair + 1 if pair + 1 < backups.pairs else 0
-    load(backups.features, pair // backups.actions, state)
+    verbs.load(backups.features, pair // backups.actions, state)
     return pair
 
 
-@stored_transition.register(AllPairsPart)
+@verbs.stored_transition.register(AllPairsPart)
 def _(backups, slot):
     return slot % backups.actions, 0.0, 1.0  # only the action is known
 
@@ -129,7 +118,7 @@ def reset_pairs(pairs, row, state):
         unlist_pair(pairs, pair)
         pairs.times[pair] = 0
         if pairs.untried:
-            save(pairs.successors, pair, state)
+            verbs.save(pairs.successors, pair, state)
             pairs.rewards[pair], pairs.alive[pair], pairs.outcomes[pair] = 0.0, 1.0, NONE
             list_pair(pairs, pair)
 
@@ -144,10 +133,10 @@ def find_or_add_pair(pairs, state, action):
     return row * pairs.actions + action
 
 
-@remember.register(PairsPart)
+@verbs.remember.register(PairsPart)
 def _(pairs, transition):
     pair = find_or_add_pair(pairs, transition.state, transition.action)
-    save(pairs.successors, pair, transition.next_state)
+    verbs.save(pairs.successors, pair, transition.next_state)
     pairs.rewards[pair] = transition.reward
     pairs.alive[pair] = transition.alive
     pairs.outcomes[pair] = transition.outcome
@@ -166,37 +155,37 @@ def draw_pair(pairs, rng):
 def load_drawn(pairs, pair, state):
     """Count a draw and write the state of the pair into ``state``."""
     pairs.counters[DRAWN] += 1
-    load(pairs.seen.distinct.vectors, pair // pairs.actions, state)
+    verbs.load(pairs.seen.distinct.vectors, pair // pairs.actions, state)
 
 
-@draw.register(PairsPart)
+@verbs.draw.register(PairsPart)
 def _(pairs, state, rng):
     pair = draw_pair(pairs, rng)
     load_drawn(pairs, pair, state)
     return pair
 
 
-@stored_transition.register(PairsPart)
+@verbs.stored_transition.register(PairsPart)
 def _(pairs, slot):
     return slot % pairs.actions, pairs.rewards[slot], pairs.alive[slot]
 
 
-@load_successor.register(PairsPart)
+@verbs.load_successor.register(PairsPart)
 def _(pairs, slot, state):
-    load(pairs.successors, slot, state)
+    verbs.load(pairs.successors, slot, state)
 
 
-@age.register(PairsPart)
+@verbs.age.register(PairsPart)
 def _(pairs, slot):
     return pairs.counters[STEPS] - pairs.times[slot]
 
 
-@relabel.register(PairsPart)
+@verbs.relabel.register(PairsPart)
 def _(pairs, domain):
     for position in range(pairs.counters[COUNT]):
         pair = pairs.order[position]
         if pairs.outcomes[pair] != NONE:
-            pairs.rewards[pair] = reward_now(domain, pairs.outcomes[pair])
+            pairs.rewards[pair] = verbs.reward_now(domain, pairs.outcomes[pair])
 
 
 def count_backups(part: tuple[object, ...]) -> int:

@@ -9,20 +9,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Domain
 from expectant.core.memory import claim
 from expectant.core.rules import Rule, flag, list_of, or_none, whole
-from expectant.core.verbs import (
-    function,
-    observation,
-    outcome,
-    phase,
-    reset,
-    reward_now,
-    state_index,
-    step,
-)
+from expectant.core.verbs import function
 from expectant.domains.external import GymSource
 from expectant.domains.gym import Gym
 
@@ -206,14 +198,14 @@ def sample(cumulative, uniform):
     return low
 
 
-@reset.register(FinitePart)
+@verbs.reset.register(FinitePart)
 def _(domain, episode, rng):
     phases = domain.cumulative.shape[0]
     domain.now[PHASE] = (episode // domain.switch_every) % phases
     domain.now[STATE] = sample(domain.start, rng.random())
 
 
-@step.register(FinitePart)
+@verbs.step.register(FinitePart)
 def _(domain, action, rng):
     now, successors = domain.now, domain.successors
     state, phase = now[STATE], now[PHASE]
@@ -233,19 +225,19 @@ def register_now(part_type: type) -> None:
     Every domain with an ``mdp()`` builds a part with such an array.
     """
 
-    @observation.register(part_type)
+    @verbs.observation.register(part_type)
     def _(domain):
         return domain.now
 
-    @state_index.register(part_type)
+    @verbs.state_index.register(part_type)
     def _(domain):
         return domain.now[STATE]
 
-    @phase.register(part_type)
+    @verbs.phase.register(part_type)
     def _(domain):
         return domain.now[PHASE]
 
-    @outcome.register(part_type)
+    @verbs.outcome.register(part_type)
     def _(domain):
         return domain.now[OUTCOME]
 
@@ -253,7 +245,7 @@ def register_now(part_type: type) -> None:
 register_now(FinitePart)
 
 
-@reward_now.register(FinitePart)
+@verbs.reward_now.register(FinitePart)
 def _(domain, outcome):
     outcomes = domain.successors.shape[2]
     state_action = outcome // outcomes

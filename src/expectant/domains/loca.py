@@ -11,20 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Domain, Drawing, Exit
 from expectant.core.memory import claim
 from expectant.core.rules import between, list_of, number, or_none, whole
-from expectant.core.verbs import (
-    delegate,
-    function,
-    observation,
-    phase,
-    reset,
-    reward_now,
-    step,
-    truncated,
-)
+from expectant.core.verbs import delegate, function
 from expectant.domains.finite import (
     END,
     PHASE,
@@ -95,20 +87,20 @@ class LocaGridPart(NamedTuple):
 
 
 register_now(LocaGridPart)
-delegate(LocaGridPart, "mdp", reward_now)
+delegate(LocaGridPart, "mdp", verbs.reward_now)
 
 
-@reset.register(LocaGridPart)
+@verbs.reset.register(LocaGridPart)
 def _(domain, episode, rng):
     now = domain.now
     now[PHASE] = current_phase(domain.clock)
     now[STATE] = sample(domain.starts[now[PHASE]], rng.random())
 
 
-@step.register(LocaGridPart)
+@verbs.step.register(LocaGridPart)
 def _(domain, action, rng):
     domain.clock.steps[0] += 1
-    return step(domain.mdp, action, rng)
+    return verbs.step(domain.mdp, action, rng)
 
 
 class LocaGrid(TabularDomain):
@@ -246,7 +238,7 @@ def draw_car(box, car, rng):
         car[component] = low + (high - low) * rng.random()
 
 
-@reset.register(LocaCarPart)
+@verbs.reset.register(LocaCarPart)
 def _(domain, episode, rng):
     domain.now[PHASE] = current_phase(domain.clock)
     box = domain.starts[domain.now[PHASE]]
@@ -255,7 +247,7 @@ def _(domain, episode, rng):
         draw_car(box, domain.car, rng)
 
 
-@step.register(LocaCarPart)
+@verbs.step.register(LocaCarPart)
 def _(domain, action, rng):
     domain.clock.steps[0] += 1
     if domain.noise > 0.0 and rng.random() < domain.noise:
@@ -264,18 +256,18 @@ def _(domain, action, rng):
     return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
 
 
-@observation.register(LocaCarPart)
+@verbs.observation.register(LocaCarPart)
 def _(domain):
     return domain.car
 
 
-@phase.register(LocaCarPart)
+@verbs.phase.register(LocaCarPart)
 def _(domain):
     return domain.now[PHASE]
 
 
-@truncated.register(LocaGridPart)
-@truncated.register(LocaCarPart)
+@verbs.truncated.register(LocaGridPart)
+@verbs.truncated.register(LocaCarPart)
 def _(domain):
     """End the episode with its phase."""
     return current_phase(domain.clock) != domain.now[PHASE]

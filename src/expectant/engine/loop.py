@@ -11,29 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.dispatch import unowned
 from expectant.core.vectors import Binary, Transition, Weighted
-from expectant.core.verbs import (
-    act,
-    begin,
-    copy,
-    encode,
-    free_capacity,
-    function,
-    index,
-    learn,
-    observation,
-    on_truncation,
-    outcome,
-    phase,
-    plan,
-    relabel,
-    reset,
-    size,
-    state_index,
-    step,
-    truncated,
-)
+from expectant.core.verbs import function
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
@@ -95,16 +76,16 @@ def perceive(run, action, state):
 
     Compiled code indexes arrays with these numbers without checking them again.
     """
-    seen, ranges, where = observation(run.domain), run.ranges, state_index(run.domain)
+    seen, ranges, where = verbs.observation(run.domain), run.ranges, verbs.state_index(run.domain)
     if nonfinite_component(seen) >= 0:
         return NOT_FINITE
     if ranges.states > 0 and not 0 <= seen[0] < ranges.states:
         return NO_STATE
     if ranges.states > 0 and not -1 <= where < ranges.states:
         return NO_STATE_INDEX
-    encode(run.features, seen, action, state)
-    for n in range(size(state)):
-        if not 0 <= index(state, n) < ranges.features:
+    verbs.encode(run.features, seen, action, state)
+    for n in range(verbs.size(state)):
+        if not 0 <= verbs.index(state, n) < ranges.features:
             return NO_FEATURE
     state.state_index[0] = where
     return DONE
@@ -113,7 +94,7 @@ def perceive(run, action, state):
 @function
 def choose(run, rng):
     """Store the agent's next action in the clock; return DONE, or NO_ACTION if it is not one."""
-    action = act(run.agent, run.state, rng)
+    action = verbs.act(run.agent, run.state, rng)
     run.clock[ACTION] = action
     return DONE if 0 <= action < run.ranges.actions else NO_ACTION
 
@@ -134,14 +115,14 @@ def check_outcome(run, reward, alive):
 def begin_episode(run, streams):
     """Reset the domain and encode its first observation; return as :func:`perceive` does."""
     clock = run.clock
-    reset(run.domain, clock[EPISODE], streams.world)
-    if phase(run.domain) != clock[PHASE]:
-        clock[PHASE] = phase(run.domain)
-        relabel(run.agent, run.domain)
+    verbs.reset(run.domain, clock[EPISODE], streams.world)
+    if verbs.phase(run.domain) != clock[PHASE]:
+        clock[PHASE] = verbs.phase(run.domain)
+        verbs.relabel(run.agent, run.domain)
     run.total[0] = 0.0
     status = perceive(run, -1, run.state)
     if status == DONE:
-        begin(run.agent, run.state, streams.acting)
+        verbs.begin(run.agent, run.state, streams.acting)
     return status
 
 
@@ -174,7 +155,7 @@ def simulate_unowned(run, budget, streams, control):
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
         if control[0] != 0:
             return STOPPED
-        if free_capacity(agent) <= 0:
+        if verbs.free_capacity(agent) <= 0:
             return FULL
         status = begin_episode(run, streams) if clock[STEP] == 0 else DONE
         if status == DONE:
@@ -182,7 +163,7 @@ def simulate_unowned(run, budget, streams, control):
         if status != DONE:
             return status
         action = int(clock[ACTION])
-        reward, alive = step(domain, action, streams.world)
+        reward, alive = verbs.step(domain, action, streams.world)
         run.total[0] += reward
         if rewards.shape[0] > 0:
             rewards[clock[STEPS] // run.bin] += reward
@@ -193,18 +174,18 @@ def simulate_unowned(run, budget, streams, control):
             status = perceive(run, action, next_state)
         if status != DONE:
             return status
-        transition = Transition(state, action, reward, next_state, alive, outcome(domain))
-        errors = learn(agent, transition, streams.planning)
-        errors += plan(agent, streams.planning)
+        transition = Transition(state, action, reward, next_state, alive, verbs.outcome(domain))
+        errors = verbs.learn(agent, transition, streams.planning)
+        errors += verbs.plan(agent, streams.planning)
         if not math.isfinite(errors):
             return DIVERGED
         if alive == 0.0:
             end_episode(run)
-        elif clock[STEP] >= budget.step_limit or truncated(domain):
-            on_truncation(agent, next_state, streams.acting)
+        elif clock[STEP] >= budget.step_limit or verbs.truncated(domain):
+            verbs.on_truncation(agent, next_state, streams.acting)
             end_episode(run)
         else:
-            copy(state, next_state)
+            verbs.copy(state, next_state)
     return DONE
 
 
@@ -228,7 +209,7 @@ def respond(run, action, reward, situation, streams):
 def react(run, action, reward, situation, streams):
     """:func:`respond` on unowned arrays."""
     agent, state, next_state = run.agent, run.state, run.next_state
-    if free_capacity(agent) <= 0:
+    if verbs.free_capacity(agent) <= 0:
         return FULL_UP
     is_first = situation == FIRST
     status = DONE
@@ -237,18 +218,18 @@ def react(run, action, reward, situation, streams):
     if status != DONE:
         return MISTAKES - status
     if is_first:
-        begin(agent, state, streams.acting)
+        verbs.begin(agent, state, streams.acting)
     else:
         alive = 0.0 if situation == TERMINATED else 1.0
         transition = Transition(state, action, reward, next_state, alive, -1)
-        errors = learn(agent, transition, streams.planning)
-        errors += plan(agent, streams.planning)
+        errors = verbs.learn(agent, transition, streams.planning)
+        errors += verbs.plan(agent, streams.planning)
         if not math.isfinite(errors):
             return OVERFLOW
         if situation == TRUNCATED:
-            on_truncation(agent, next_state, streams.acting)
+            verbs.on_truncation(agent, next_state, streams.acting)
         if situation != GOES_ON:
             return OVER
-        copy(state, next_state)
+        verbs.copy(state, next_state)
     status = choose(run, streams.acting)
     return int(run.clock[ACTION]) if status == DONE else MISTAKES - status

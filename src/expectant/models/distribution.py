@@ -9,21 +9,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import full, zeros
 from expectant.core.rules import between, instance_of, number, or_none, whole
 from expectant.core.vectors import Table, Vector, empty_state, state_value
-from expectant.core.verbs import (
-    backed_up_action_value,
-    backed_up_value,
-    delegate,
-    draw_outcome,
-    fit,
-    function,
-    load,
-    sample_next,
-)
+from expectant.core.verbs import delegate, function
 from expectant.domains.finite import END, PHASE, phase_array, require_mdp
 from expectant.features.discrete import feature_table
 from expectant.features.distinct_vectors import (
@@ -76,7 +68,7 @@ def probability(model, state, action, outcome):
     return model.counts[state, action, outcome] / total if total > 0.0 else 0.0
 
 
-@fit.register(DistributionPart)
+@verbs.fit.register(DistributionPart)
 def _(model, transition):
     """Count one transition after decaying all counts of its state and action."""
     state, action = find_or_add_vector(model.states, transition.state), transition.action
@@ -96,8 +88,8 @@ def _(model, transition):
     return abs(error)
 
 
-@backed_up_value.register(DistributionPart)
-@backed_up_action_value.register(DistributionPart)
+@verbs.backed_up_value.register(DistributionPart)
+@verbs.backed_up_action_value.register(DistributionPart)
 def _(model, state, action, weights, discount):
     """Σ p(s' | s, a) [r + γ v̂(s')]: AVI's target, or AAVI's where v̂(s') = max_a' q̂(s', a')."""
     row, total, tried = find_vector(model.states, state), 0.0, False
@@ -108,7 +100,7 @@ def _(model, state, action, weights, discount):
             value = model.rewards[row, action, o]
             successor = model.successors[row, action, o]
             if successor != END:
-                load(model.states.vectors, successor, model.successor)
+                verbs.load(model.states.vectors, successor, model.successor)
                 value += discount * state_value(weights, model.successor)
             total += probability(model, row, action, o) * value
             tried = True
@@ -120,11 +112,11 @@ def load_unless_end(vectors, row, successor):
     """Write the vector in a row into ``successor``; return alive, 0.0 for the end."""
     if row == END:
         return 0.0
-    load(vectors, row, successor)
+    verbs.load(vectors, row, successor)
     return 1.0
 
 
-@draw_outcome.register(DistributionPart)
+@verbs.draw_outcome.register(DistributionPart)
 def _(model, state, action, successor, rng):
     row, left, chosen = find_vector(model.states, state), rng.random(), -1
     if row < 0:
@@ -188,13 +180,13 @@ class TruePart(NamedTuple):
     now: np.ndarray
 
 
-@fit.register(TruePart)
+@verbs.fit.register(TruePart)
 def _(model, transition):
     return 0.0
 
 
-@backed_up_value.register(TruePart)
-@backed_up_action_value.register(TruePart)
+@verbs.backed_up_value.register(TruePart)
+@verbs.backed_up_action_value.register(TruePart)
 def _(model, state, action, weights, discount):
     """Σ p(s' | s, a) [r + γ v̂(s')], as for learned counts."""
     row, phase, total = state.state_index[0], model.now[PHASE], 0.0
@@ -203,12 +195,12 @@ def _(model, state, action, weights, discount):
         total += probability * model.rewards[phase, row, action, o]
         successor = model.successors[row, action, o]
         if successor != END:
-            load(model.features, successor, model.successor)
+            verbs.load(model.features, successor, model.successor)
             total += probability * discount * state_value(weights, model.successor)
     return total
 
 
-@draw_outcome.register(TruePart)
+@verbs.draw_outcome.register(TruePart)
 def _(model, state, action, successor, rng):
     row, phase, left = state.state_index[0], model.now[PHASE], rng.random()
     chosen = model.successors.shape[2] - 1
@@ -246,25 +238,25 @@ class SamplePart(NamedTuple):
     rng: np.random.Generator
 
 
-delegate(SamplePart, "distribution", fit)
+delegate(SamplePart, "distribution", verbs.fit)
 
 
-@backed_up_value.register(SamplePart)
-@backed_up_action_value.register(SamplePart)
+@verbs.backed_up_value.register(SamplePart)
+@verbs.backed_up_action_value.register(SamplePart)
 def _(model, state, action, weights, discount):
     """Mean of r + γ v̂(s') over drawn outcomes: AVI's target, or AAVI's, in expectation."""
     total, successor = 0.0, model.distribution.successor
     for _ in range(model.draws):
-        reward, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
+        reward, alive = verbs.draw_outcome(model.distribution, state, action, successor, model.rng)
         total += reward
         if alive > 0.0:
             total += discount * state_value(weights, successor)
     return total / model.draws
 
 
-@sample_next.register(SamplePart)
+@verbs.sample_next.register(SamplePart)
 def _(model, state, action, successor):
-    _, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
+    _, alive = verbs.draw_outcome(model.distribution, state, action, successor, model.rng)
     return alive
 
 

@@ -12,22 +12,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.rules import Rule, whole
 from expectant.core.vectors import Table, Transition, Vector, empty_state, empty_table
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    begin,
-    delegate,
-    fit,
-    function,
-    load,
-    on_truncation,
-    save,
-)
+from expectant.core.verbs import delegate, function
 from expectant.models.expectation import LinearExpectation
 
 FIRST, LENGTH = 0, 1
@@ -50,7 +40,9 @@ class NStepPart(NamedTuple):
     discount: float
 
 
-delegate(NStepPart, "model", backed_up_value, backed_up_action_value, add_expected)
+delegate(
+    NStepPart, "model", verbs.backed_up_value, verbs.backed_up_action_value, verbs.add_expected
+)
 
 
 @function
@@ -58,7 +50,7 @@ def enqueue(model, transition):
     """Append a step to the queue and add its reward to all returns there."""
     steps, queue = model.returns.shape[0], model.queue
     position = (queue[FIRST] + queue[LENGTH]) % steps
-    save(model.states, position, transition.state)
+    verbs.save(model.states, position, transition.state)
     model.actions[position] = transition.action
     model.returns[position] = 0.0
     queue[LENGTH] += 1
@@ -72,16 +64,16 @@ def enqueue(model, transition):
 def fit_oldest(model, transition, alive):
     """Fit the first step of the queue to the present outcome; returns the errors."""
     queue, position = model.queue, model.queue[FIRST]
-    load(model.states, position, model.state)
+    verbs.load(model.states, position, model.state)
     action, total = model.actions[position], model.returns[position]
     queue[FIRST] = (position + 1) % model.returns.shape[0]
     queue[LENGTH] -= 1
-    return fit(
+    return verbs.fit(
         model.model, Transition(model.state, action, total, transition.next_state, alive, -1)
     )
 
 
-@fit.register(NStepPart)
+@verbs.fit.register(NStepPart)
 def _(model, transition):
     """Fit the step n steps ago, or all in the queue at the end of an episode."""
     steps, errors = model.returns.shape[0], 0.0
@@ -94,8 +86,8 @@ def _(model, transition):
     return errors
 
 
-@begin.register(NStepPart)
-@on_truncation.register(NStepPart)
+@verbs.begin.register(NStepPart)
+@verbs.on_truncation.register(NStepPart)
 def _(model, state, rng):
     model.queue[LENGTH] = 0
 

@@ -20,31 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, instance_of
 from expectant.core.vectors import Weighted, dot, state_value
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    begin,
-    delegate,
-    expected_next_state,
-    fit,
-    function,
-    index,
-    next_predecessor,
-    on_transition,
-    on_truncation,
-    on_value_update,
-    predecessor,
-    sample_next,
-    size,
-    value,
-)
+from expectant.core.verbs import delegate, function
 from expectant.models.expectation import LinearExpectation, LinearPart
 from expectant.models.sparse import SparsePart, with_links
 
@@ -59,40 +42,45 @@ class ExplorationBonusPart(NamedTuple):
     kappa: float
 
 
-delegate(ExplorationBonusPart, "model", add_expected, expected_next_state, sample_next)
-delegate(ExplorationBonusPart, "model", fit, begin, on_truncation, on_value_update)
-delegate(ExplorationBonusPart, "model", next_predecessor, predecessor)
+delegate(
+    ExplorationBonusPart, "model", verbs.add_expected, verbs.expected_next_state, verbs.sample_next
+)
+delegate(
+    ExplorationBonusPart, "model", verbs.fit, verbs.begin, verbs.on_truncation,
+    verbs.on_value_update,
+)  # fmt: skip
+delegate(ExplorationBonusPart, "model", verbs.next_predecessor, verbs.predecessor)
 
 
 @function
 def exploration_bonus(model, state, action):
     """κ Σ |x_i| √τ_i / Σ |x_i|."""
     total, weight = 0.0, 0.0
-    for n in range(size(state)):
-        steps = float(model.clock[0] - model.tried[action, index(state, n)])
-        total += abs(value(state, n)) * math.sqrt(steps)
-        weight += abs(value(state, n))
+    for n in range(verbs.size(state)):
+        steps = float(model.clock[0] - model.tried[action, verbs.index(state, n)])
+        total += abs(verbs.value(state, n)) * math.sqrt(steps)
+        weight += abs(verbs.value(state, n))
     return model.kappa * total / weight if weight > 0.0 else 0.0
 
 
-@on_transition.register(ExplorationBonusPart)
+@verbs.on_transition.register(ExplorationBonusPart)
 def _(model, transition):
     model.clock[0] += 1
-    for n in range(size(transition.state)):
-        if value(transition.state, n) != 0.0:
-            model.tried[transition.action, index(transition.state, n)] = model.clock[0]
-    on_transition(model.model, transition)
+    for n in range(verbs.size(transition.state)):
+        if verbs.value(transition.state, n) != 0.0:
+            model.tried[transition.action, verbs.index(transition.state, n)] = model.clock[0]
+    verbs.on_transition(model.model, transition)
 
 
-@backed_up_value.register(ExplorationBonusPart)
+@verbs.backed_up_value.register(ExplorationBonusPart)
 def _(model, state, action, weights, discount):
-    predicted = backed_up_value(model.model, state, action, weights, discount)
+    predicted = verbs.backed_up_value(model.model, state, action, weights, discount)
     return predicted + exploration_bonus(model, state, action)
 
 
-@backed_up_action_value.register(ExplorationBonusPart)
+@verbs.backed_up_action_value.register(ExplorationBonusPart)
 def _(model, state, action, weights, discount):
-    predicted = backed_up_action_value(model.model, state, action, weights, discount)
+    predicted = verbs.backed_up_action_value(model.model, state, action, weights, discount)
     return predicted + exploration_bonus(model, state, action)
 
 
@@ -138,13 +126,13 @@ class CachedLookaheadPart(NamedTuple):
     discount: float
 
 
-@fit.register(CachedLookaheadPart)
+@verbs.fit.register(CachedLookaheadPart)
 def _(cached, transition):
     model, transposed = cached.model, cached.transposed
     state, action = transition.state, transition.action
-    error = fit(model, transition)
-    for n in range(size(state)):
-        j = index(state, n)
+    error = verbs.fit(model, transition)
+    for n in range(verbs.size(state)):
+        j = verbs.index(state, n)
         for i in range(transposed.shape[1]):
             transposed[action, i, j] = model.rows[action, j, i]
         future = dot_row(model.rows[action], j, cached.weights)
@@ -152,18 +140,18 @@ def _(cached, transition):
     return error
 
 
-@backed_up_value.register(CachedLookaheadPart)
+@verbs.backed_up_value.register(CachedLookaheadPart)
 def _(cached, state, action, weights, discount):
     """b(s, a, w) = u_aᵀ s."""
     return dot(state, cached.lookahead[action])
 
 
-@on_value_update.register(CachedLookaheadPart)
+@verbs.on_value_update.register(CachedLookaheadPart)
 def _(cached, state, change, discount):
     lookahead, transposed = cached.lookahead, cached.transposed
     for action in range(lookahead.shape[0]):
-        for n in range(size(state)):
-            i, amount = index(state, n), discount * change * value(state, n)
+        for n in range(verbs.size(state)):
+            i, amount = verbs.index(state, n), discount * change * verbs.value(state, n)
             for j in range(lookahead.shape[1]):
                 lookahead[action, j] += amount * transposed[action, i, j]
 
@@ -195,15 +183,18 @@ class ValueAtMeanPart(NamedTuple):
     zeros: np.ndarray
 
 
-delegate(ValueAtMeanPart, "model", fit, on_transition, sample_next, begin, on_truncation)
+delegate(
+    ValueAtMeanPart, "model", verbs.fit, verbs.on_transition, verbs.sample_next, verbs.begin,
+    verbs.on_truncation,
+)  # fmt: skip
 
 
-@backed_up_value.register(ValueAtMeanPart)
+@verbs.backed_up_value.register(ValueAtMeanPart)
 def _(at_mean, state, action, weights, discount):
     """r(s, a) + γ v̂(s̄(s, a)); of a general episodic model EVI's r + γ (1 − β) v̂(ŝ)."""
     model, mean = at_mean.model, at_mean.mean
-    reward = backed_up_value(model, state, action, at_mean.zeros, 0.0)
-    alive = expected_next_state(model, state, action, mean.values)
+    reward = verbs.backed_up_value(model, state, action, at_mean.zeros, 0.0)
+    alive = verbs.expected_next_state(model, state, action, mean.values)
     return reward + discount * alive * state_value(weights, mean)
 
 

@@ -13,24 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Buildable, BuildContext, Model, Option
 from expectant.core.rules import Rule, at_least, between, flag, instance_of, list_of, one_of
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_value,
-    begin,
-    delegate,
-    duration,
-    fit,
-    learn_options,
-    next_predecessor,
-    on_truncation,
-    policy_of,
-    predecessor,
-    sample_next,
-    stop_of,
-)
+from expectant.core.verbs import delegate
 from expectant.options.models import build_exact_models, build_learned_models
 
 
@@ -42,31 +29,31 @@ class SeveralOptionsPart(NamedTuple):
     rest: object
 
 
-@policy_of.register(SeveralOptionsPart)
+@verbs.policy_of.register(SeveralOptionsPart)
 def _(options, number, state, probabilities):
     if number < options.split:
-        policy_of(options.first, number, state, probabilities)
+        verbs.policy_of(options.first, number, state, probabilities)
     else:
-        policy_of(options.rest, number - options.split, state, probabilities)
+        verbs.policy_of(options.rest, number - options.split, state, probabilities)
 
 
-@stop_of.register(SeveralOptionsPart)
+@verbs.stop_of.register(SeveralOptionsPart)
 def _(options, number, state):
     if number < options.split:
-        return stop_of(options.first, number, state)
-    return stop_of(options.rest, number - options.split, state)
+        return verbs.stop_of(options.first, number, state)
+    return verbs.stop_of(options.rest, number - options.split, state)
 
 
-@learn_options.register(SeveralOptionsPart)
+@verbs.learn_options.register(SeveralOptionsPart)
 def _(options, transition, behaviour, weights, discount):
-    errors = learn_options(options.first, transition, behaviour, weights, discount)
-    return errors + learn_options(options.rest, transition, behaviour, weights, discount)
+    errors = verbs.learn_options(options.first, transition, behaviour, weights, discount)
+    return errors + verbs.learn_options(options.rest, transition, behaviour, weights, discount)
 
 
-@begin.register(SeveralOptionsPart)
+@verbs.begin.register(SeveralOptionsPart)
 def _(options, state, rng):
-    begin(options.first, state, rng)
-    begin(options.rest, state, rng)
+    verbs.begin(options.first, state, rng)
+    verbs.begin(options.rest, state, rng)
 
 
 def build_options(options: Sequence[Option], context: BuildContext) -> object:
@@ -99,10 +86,12 @@ class ChoicesPart(NamedTuple):
     rate: np.ndarray
 
 
-delegate(ChoicesPart, "model", fit, next_predecessor, predecessor, on_truncation)
+delegate(
+    ChoicesPart, "model", verbs.fit, verbs.next_predecessor, verbs.predecessor, verbs.on_truncation
+)
 
 
-@backed_up_value.register(ChoicesPart)
+@verbs.backed_up_value.register(ChoicesPart)
 def _(choices, state, action, weights, discount):
     """b(s, a, w) of an action; b_oᵀ s + wᵀ F_o s of an option, which contains the discount.
 
@@ -110,43 +99,43 @@ def _(choices, state, action, weights, discount):
     R̄ · duration is subtracted here (Wan, Naik & Sutton 2021).
     """
     if action < choices.actions:
-        return backed_up_value(choices.model, state, action, weights, discount)
+        return verbs.backed_up_value(choices.model, state, action, weights, discount)
     option = action - choices.actions
-    total = backed_up_value(choices.extended, state, option, weights, 1.0)
+    total = verbs.backed_up_value(choices.extended, state, option, weights, 1.0)
     if choices.rate[0] != 0.0:
-        total -= choices.rate[0] * (duration(choices.extended, state, option) - 1.0)
+        total -= choices.rate[0] * (verbs.duration(choices.extended, state, option) - 1.0)
     return total
 
 
-@add_expected.register(ChoicesPart)
+@verbs.add_expected.register(ChoicesPart)
 def _(choices, state, action, weights, amount):
     """Undo the γ in ``amount`` for options, whose next state contains it already."""
     if action < choices.actions:
-        add_expected(choices.model, state, action, weights, amount)
+        verbs.add_expected(choices.model, state, action, weights, amount)
     elif choices.discount > 0.0:
         inside = amount / choices.discount
-        add_expected(choices.extended, state, action - choices.actions, weights, inside)
+        verbs.add_expected(choices.extended, state, action - choices.actions, weights, inside)
 
 
-@duration.register(ChoicesPart)
+@verbs.duration.register(ChoicesPart)
 def _(choices, state, action):
     if action < choices.actions:
-        return duration(choices.model, state, action)
-    return duration(choices.extended, state, action - choices.actions)
+        return verbs.duration(choices.model, state, action)
+    return verbs.duration(choices.extended, state, action - choices.actions)
 
 
-@sample_next.register(ChoicesPart)
+@verbs.sample_next.register(ChoicesPart)
 def _(choices, state, action, successor):
     if action < choices.actions:
-        return sample_next(choices.model, state, action, successor)
-    return sample_next(choices.extended, state, action - choices.actions, successor)
+        return verbs.sample_next(choices.model, state, action, successor)
+    return verbs.sample_next(choices.extended, state, action - choices.actions, successor)
 
 
-@begin.register(ChoicesPart)
+@verbs.begin.register(ChoicesPart)
 def _(choices, state, rng):
-    begin(choices.model, state, rng)
-    begin(choices.extended, state, rng)
-    begin(choices.options, state, rng)
+    verbs.begin(choices.model, state, rng)
+    verbs.begin(choices.extended, state, rng)
+    verbs.begin(choices.options, state, rng)
 
 
 OPTIONS = list_of(instance_of(Option, "an option"), "a list of options")
