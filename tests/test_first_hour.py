@@ -21,7 +21,7 @@ PAPER = read_study()
 def test_help_lists_the_parameters():
     shown = " ".join(CliRunner().invoke(app, ["show", "lookahead"]).output.split())
     assert "backups after every real step" in shown and "whole number, 0 or more" in shown
-    assert "planning_steps: backups after every real step (default 5)" in str(ex.Lookahead.__doc__)
+    assert "planning_steps: backups after every real step (default 10)" in str(ex.Lookahead.__doc__)
 
 
 @pytest.mark.parametrize(
