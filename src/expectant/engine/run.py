@@ -187,16 +187,22 @@ def compile_agents(
     domain: Domain,
     features: Features,
     agents: Mapping[str, Agent],
+    threads: int | None,
     compiled: bool | None,
     progress: bool | Reporter,
 ) -> None:
-    """Compile the loops of several agents at once; ``run`` raises their errors."""
+    """Compile the loops of several agents at once; ``run`` raises their errors.
+
+    Meanwhile the worker that runs an environment on several ``threads`` starts.
+    """
     orders: list[CompileOrder] = []
     with suppress(Exception):
         if use_compiled(compiled):
             for name, agent in agents.items():
                 setup = Setup(domain, features, agent, episodes=1)
                 orders.append(CompileOrder(compile_loop, setup, name=name))
+            if domain.external and (threads or core_count()) > 1:
+                start_worker(Runs(setup, compiled, False))
     compile_ahead(orders, make_reporter(progress))
 
 

@@ -163,7 +163,7 @@ def compare(
             + suggest_name(str(reference), list(named))
         )
     domain = as_domain(domain)
-    compile_agents(domain, features, named, compiled, progress)
+    compile_agents(domain, features, named, threads, compiled, progress)
     results = {
         name: run(
             domain, features, agent, episodes=episodes, steps=steps, runs=runs, seed=seed,
