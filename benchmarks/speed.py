@@ -142,10 +142,7 @@ def side_by_side() -> dict[str, Any]:
 
 def mountain_car() -> dict[str, Any]:
     """The mountain car against C, and through Gymnasium against acting at random."""
-    measures, episodes = (
-        {"expectant": timed_run(CAR, TILES, CAR_AGENT, 60, 200)},
-        scaled(60, 2),
-    )
+    measures, episodes = ({"expectant": timed_run(CAR, TILES, CAR_AGENT, 60, 200)}, scaled(60, 2))
     with tempfile.TemporaryDirectory() as folder:
         function = compile_c("mountain_car", Path(folder))
         if function is not None:

@@ -209,8 +209,4 @@ def test_every_agent_has_a_page(kind):
     page = DOCS / "agents" / f"{kind.replace('rviq', 'rvi_q').replace('_', '-')}.md"
     assert re.findall(
         r"^## (Pseudocode|When to use it|Result)$", page.read_text(), re.MULTILINE
-    ) == [
-        "Pseudocode",
-        "When to use it",
-        "Result",
-    ]
+    ) == ["Pseudocode", "When to use it", "Result"]

@@ -82,10 +82,7 @@ def test_no_modules_import_each_other():
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
-        (
-            "import expectant",
-            ["numba", "matplotlib", "scipy", "pyarrow", "gymnasium"],
-        ),
+        ("import expectant", ["numba", "matplotlib", "scipy", "pyarrow", "gymnasium"]),
         ("import expectant.analysis", ["numba", "matplotlib"]),
         (
             "import sys; sys.argv = ['expectant', '--help']\n"

@@ -244,12 +244,7 @@ def after_a_self_loop(agent):
 ])  # fmt: skip
 def test_what_a_backup_of_algorithm_2_caches_and_when(options, left, right):
     agent = ex.CachedValues.paper(
-        0.5,
-        1.0,
-        1.0,
-        planning_steps=1,
-        discount=0.5,
-        interpretation=ex.Interpretation(**options),
+        0.5, 1.0, 1.0, planning_steps=1, discount=0.5, interpretation=ex.Interpretation(**options)
     )
     b = after_a_self_loop(agent)
     b.agent.action_weights[1, 1] = 7.0

@@ -11,13 +11,7 @@ from building import Built, per_feature
 
 import expectant as ex
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    backed_up_action_value,
-    backed_up_value,
-    fit,
-    learn,
-    preference,
-)
+from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, learn, preference
 
 DOMAIN = ex.Corridor(cells=3, slip=0.0)
 LEARNED = ["expectation", "sparse", "episodic", "network", "distribution", "sample"]

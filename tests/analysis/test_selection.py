@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from expectant.analysis.selection import (
-    best_by_value,
-    best_index,
-    split_runs,
-    trial_means,
-)
+from expectant.analysis.selection import best_by_value, best_index, split_runs, trial_means
 
 NAN = np.nan
 

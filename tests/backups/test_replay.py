@@ -122,8 +122,7 @@ def ages_drawn(halflife: float, capacity: int, stored: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("halflife", "capacity", "stored"),
-    [(1.0, 10, 4), (2.0, 6, 15), (1e12, 5, 7), (3.0, 1, 3)],
+    ("halflife", "capacity", "stored"), [(1.0, 10, 4), (2.0, 6, 15), (1e12, 5, 7), (3.0, 1, 3)]
 )
 def test_weights_halve_every_halflife(halflife, capacity, stored):
     kept = min(capacity, stored)

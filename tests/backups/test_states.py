@@ -15,14 +15,7 @@ import expectant as ex
 from expectant.backups.state_action_pairs import count_backups
 from expectant.backups.states import empty_rows, find_or_add_row
 from expectant.core.vectors import empty_state
-from expectant.core.verbs import (
-    can_draw,
-    draw,
-    learn,
-    plan,
-    remember,
-    stored_transition,
-)
+from expectant.core.verbs import can_draw, draw, learn, plan, remember, stored_transition
 from expectant.features.distinct_vectors import find_vector
 
 

@@ -193,9 +193,7 @@ def test_access_control_by_hand():
     )
     dense = np.zeros((6, 2, 6))
     np.add.at(
-        dense,
-        (*np.indices(after.successors.shape)[:2], after.successors),
-        after.probabilities[0],
+        dense, (*np.indices(after.successors.shape)[:2], after.successors), after.probabilities[0]
     )
     # one server free, one busy; priorities are drawn evenly
     np.testing.assert_allclose(dense[2, 0], [0, 0, 0.25, 0.25, 0.25, 0.25])

@@ -51,11 +51,7 @@ def test_planning_that_overshoots_is_explained(capsys):
             OF_GIVEN_MODEL,
         ),
         (ex.QPlanning.paper(0.5, 0.1), "planning", "a smaller action_step"),
-        (
-            ex.Lookahead.paper(2.0, 0.1, planning_update="gradient"),
-            "planning",
-            OF_GRADIENT,
-        ),
+        (ex.Lookahead.paper(2.0, 0.1, planning_update="gradient"), "planning", OF_GRADIENT),
     ],
 )
 def test_other_causes_are_named(agent, cause, advice):

@@ -28,16 +28,7 @@ from expectant.core.verbs import (
     truncated,
 )
 from expectant.engine.driver import advance
-from expectant.engine.loop import (
-    DIVERGED,
-    DONE,
-    FULL,
-    STOPPED,
-    Budget,
-    Ranges,
-    Run,
-    simulate,
-)
+from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 
 CELLS, MANY = 20, 1000
 NOBODY: Any = None

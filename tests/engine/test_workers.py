@@ -24,12 +24,7 @@ from expectant.engine.driver import new_control
 from expectant.engine.progress import Silent
 from expectant.engine.run import Runs
 from expectant.engine.setup import Setup, load_loop
-from expectant.engine.workers import (
-    CompileOrder,
-    compile_ahead,
-    run_in_worker,
-    run_on_threads,
-)
+from expectant.engine.workers import CompileOrder, compile_ahead, run_in_worker, run_on_threads
 from expectant.jit.compile import kernel_for
 
 PLANNER = ex.Lookahead.paper(

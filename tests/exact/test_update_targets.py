@@ -165,10 +165,7 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
         assert values == pytest.approx(expected_values, abs=1e-10)
 
 
-MAPS = {
-    "one-hot": ex.OneHot(),
-    "tiles": ex.Tiles(3, 4, bounds=[(0.0, 8.0)]),
-}
+MAPS = {"one-hot": ex.OneHot(), "tiles": ex.Tiles(3, 4, bounds=[(0.0, 8.0)])}
 
 
 @pytest.mark.parametrize("features", MAPS.values(), ids=MAPS)

@@ -70,18 +70,6 @@ def test_a_diverged_run_counts_as_the_worst():
     assert "a diverged run counts as worse than any that has not diverged" in text
 
 
-# --------------------------------------------------------------------------------------- tables
-
-
-def test_the_table_has_a_row_for_every_agent():
-    table = comparison_of(results_of(a=[1.0, 3.0], b=[1.0, NAN])).table()
-    first, second = table.to_pylist()
-    assert first == {
-        "name": "a", "mean": 2.0, "low": 1.0, "high": 3.0, "diverged": 0, "seconds": 0.25,
-    }  # fmt: skip
-    assert second["diverged"] == 1 and np.isnan(second["mean"])
-
-
 # -------------------------------------------------------------------------------------- running
 
 

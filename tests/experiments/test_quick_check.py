@@ -163,10 +163,7 @@ def test_the_printed_data_have_the_documented_shape(monkeypatch):
     done = CliRunner().invoke(app, ["try", "some", "--json"])
     data = json.loads(done.stdout)  # and nothing else
     assert list(data) == ["environment", "random", "agents", "best"]
-    assert (data["environment"], data["best"]) == (
-        "hall_env:HallEnv",
-        "Lookahead (Algorithm 1)",
-    )
+    assert (data["environment"], data["best"]) == ("hall_env:HallEnv", "Lookahead (Algorithm 1)")
     assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
     first = data["agents"][0]
     assert first["low"] < first["mean"] < first["high"]

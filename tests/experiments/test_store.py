@@ -16,12 +16,7 @@ from expectant.cli import app
 from expectant.core.files import StoreError
 from expectant.experiments.curves import group_panels, read_curves, read_facts, write_curves
 from expectant.experiments.runner import TrialError, compute
-from expectant.experiments.store import (
-    KIND,
-    FinishedRun,
-    Store,
-    mark_folder,
-)
+from expectant.experiments.store import KIND, FinishedRun, Store, mark_folder
 from expectant.experiments.trials import trial_hash
 
 

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
-from expectant.features.tiles import (
-    FREE,
-    Tiles,
-    find_tile_slot,
-    first_slot,
-)
+from expectant.features.tiles import FREE, Tiles, find_tile_slot, first_slot
 from features.plane import Plane
 
 

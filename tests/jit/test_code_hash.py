@@ -263,8 +263,7 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("package", "called"),
-    [(version, "VERSION"), (numba, "__version__"), (np, "__version__")],
+    ("package", "called"), [(version, "VERSION"), (numba, "__version__"), (np, "__version__")]
 )
 def test_versions_belong_to_it(package, called, monkeypatch, before, tmp_path):
     monkeypatch.setattr(package, called, "0.0.0")

@@ -52,11 +52,7 @@ class Plain(NamedTuple):
 def plain(model: NetworkPart) -> Plain:
     """A copy of a network's parameters in textbook form."""
     hidden, d = model.units.shape[0] - 1, model.inner.shape[1] - 1
-    inner, heads, rewards = (
-        model.inner[0].copy(),
-        model.heads.copy(),
-        model.rewards[0].copy(),
-    )
+    inner, heads, rewards = (model.inner[0].copy(), model.heads.copy(), model.rewards[0].copy())
     return Plain(
         inner[:d, :hidden].T,
         inner[d, :hidden],

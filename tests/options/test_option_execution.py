@@ -131,13 +131,7 @@ def test_planning_with_options_ends_in_the_optimal_values():
 
 def test_options_of_several_kinds_keep_their_order():
     """Tables that stand together share a part; numbers go on through all of them."""
-    options = (
-        HALF,
-        TO_THE_RIGHT,
-        ToGoal(LEFT),
-        ToGoal(RIGHT, 0.75),
-        HALF,
-    )
+    options = (HALF, TO_THE_RIGHT, ToGoal(LEFT), ToGoal(RIGHT, 0.75), HALF)
     b = BuiltForRun(ex.Lookahead.paper(0.1, options=options))
     part, found = b.agent.agent.planner.model.options, []
     for number in range(5):

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant import exact
 from expectant.core.vectors import Transition
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_value,
-    begin,
-    duration,
-    fit_options,
-)
+from expectant.core.verbs import add_expected, backed_up_value, begin, duration, fit_options
 
 GAMMA = 0.9
 FIELDS = ("rewards", "rows", "durations")

@@ -12,15 +12,7 @@ import pytest
 from browsing import Visit, needs_browser, opened_browser
 from report.conftest import Report
 
-from expectant.report import (
-    Curves,
-    Environment,
-    Header,
-    Palette,
-    chart_of,
-    palette_of,
-    write_page,
-)
+from expectant.report import Curves, Environment, Header, Palette, chart_of, palette_of, write_page
 from expectant.report.formatting import format_number
 
 EVIL = "<script>alert(1)</script><b>bold</b> %{x} <img src=x onerror=alert(2)>"

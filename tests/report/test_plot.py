@@ -12,12 +12,7 @@ from matplotlib.figure import Figure
 import expectant as ex
 from expectant.report.chart import Curve
 from expectant.report.formatting import agent_names
-from expectant.report.plot import (
-    bin_size,
-    common_switches,
-    curves_of,
-    style_keys,
-)  # fmt: skip
+from expectant.report.plot import bin_size, common_switches, curves_of, style_keys  # fmt: skip
 
 INTERVAL = "mean of 4 runs, 95 % bootstrap interval"
 RETURNS = np.arange(40.0).reshape(4, 10)

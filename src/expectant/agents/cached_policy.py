@@ -12,23 +12,14 @@ from expectant.agents.planning_agent import MODEL_STEP, UPDATE, PlanningAgent
 from expectant.agents.planning_loop import Planner, learn_model, pass_on_to_planner
 from expectant.agents.planning_updates import PlanningUpdate
 from expectant.agents.state_values import learn_state_values, plan_state_values
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import between
 from expectant.core.updates import policy_gradient, softmax
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    act,
-    back_up,
-    backed_up_value,
-    behaviour_policy,
-    function,
-    learn,
-    policy,
-    preference,
-    tick,
-)
+from expectant.core.verbs import function
 from expectant.step_sizes import StepSize, build_step, step_size
 
 
@@ -68,24 +59,24 @@ def follow_policy_gradient(agent, state, action, error):
     )
 
 
-@preference.register(CachedPolicyPart)
+@verbs.preference.register(CachedPolicyPart)
 def _(agent, state, action):
     return dot(state, agent.policy[action])
 
 
-@policy.register(CachedPolicyPart)
+@verbs.policy.register(CachedPolicyPart)
 def _(agent, state, probabilities):
     softmax(agent.policy, state, probabilities)
 
 
-@act.register(CachedPolicyPart)
+@verbs.act.register(CachedPolicyPart)
 def _(agent, state, rng):
     if agent.epsilon > 0.0 and rng.random() < agent.epsilon:
         return int(rng.random() * agent.policy.shape[0])
     return sample_policy(agent, state, rng)
 
 
-@behaviour_policy.register(CachedPolicyPart)
+@verbs.behaviour_policy.register(CachedPolicyPart)
 def _(agent, state, probabilities):
     softmax(agent.policy, state, probabilities)
     for action in range(probabilities.shape[0]):
@@ -93,11 +84,11 @@ def _(agent, state, probabilities):
         probabilities[action] = explored + (1.0 - agent.epsilon) * probabilities[action]
 
 
-@learn.register(CachedPolicyPart)
+@verbs.learn.register(CachedPolicyPart)
 def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
-    tick(agent.value_step)
-    tick(agent.policy_step)
+    verbs.tick(agent.value_step)
+    verbs.tick(agent.policy_step)
     error = learn_state_values(agent, transition)
     if agent.learn_from_real_steps:
         softmax(agent.policy, transition.state, agent.probabilities)
@@ -105,7 +96,7 @@ def _(agent, transition, rng):
     return abs(error) + learn_model(agent.planner, transition, rng)
 
 
-@back_up.register(CachedPolicyPart)
+@verbs.back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
     """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs.
 
@@ -115,11 +106,11 @@ def _(agent, state, slot, discount, rng):
     action, target = -1, 0.0
     if agent.old_target:
         action = sample_policy(agent, state, rng)
-        target = backed_up_value(model, state, action, weights, discount)
+        target = verbs.backed_up_value(model, state, action, weights, discount)
     error = plan_state_values(agent, state, discount)
     if not agent.old_target:
         action = sample_policy(agent, state, rng)
-        target = backed_up_value(model, state, action, weights, discount)
+        target = verbs.backed_up_value(model, state, action, weights, discount)
     policy_error = target - agent.centering.rate[0] - dot(state, weights)
     follow_policy_gradient(agent, state, action, policy_error)
     return abs(error)

@@ -16,7 +16,7 @@ from expectant.core.reductions import add_to_row, padded_size
 from expectant.core.rules import or_none, positive, whole
 from expectant.core.updates import q_target
 from expectant.core.vectors import Binary, Weighted, dot, empty_state
-from expectant.core.verbs import delegate, function
+from expectant.core.verbs import delegate, function, index, size, value
 
 MAX_WEIGHTS = 4096
 
@@ -83,14 +83,14 @@ def write_equations(agent):
         action, reward, alive = verbs.stored_transition(agent.replay, slot)
         first, discount = action * features, agent.discount * alive
         next_first = first_greedy_action(weights, following) * features
-        for n in range(verbs.size(state)):
-            x, row = verbs.value(state, n), first + verbs.index(state, n)
+        for n in range(size(state)):
+            x, row = value(state, n), first + index(state, n)
             system[0, row, last] += x * reward
-            for m in range(verbs.size(state)):
-                system[0, row, first + verbs.index(state, m)] += x * verbs.value(state, m)
-            for m in range(verbs.size(following)):
-                column = next_first + verbs.index(following, m)
-                system[0, row, column] -= discount * x * verbs.value(following, m)
+            for m in range(size(state)):
+                system[0, row, first + index(state, m)] += x * value(state, m)
+            for m in range(size(following)):
+                column = next_first + index(following, m)
+                system[0, row, column] -= discount * x * value(following, m)
 
 
 @function

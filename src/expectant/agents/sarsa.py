@@ -18,7 +18,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.memory import zeros
 from expectant.core.rules import between
-from expectant.core.updates import expected_sarsa, sarsa, true_online_sarsa
+from expectant.core.updates import clear_trace, expected_sarsa, sarsa, true_online_sarsa
 from expectant.core.vectors import dot
 from expectant.core.verbs import function
 from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
@@ -57,8 +57,7 @@ def _(agent, state, rng):
     agent.next_action[0] = NO_ACTION
     agent.expected[0] = 0.0
     for action in range(agent.traces.shape[0]):
-        for j in range(agent.traces.shape[1]):
-            agent.traces[action, j] = 0.0
+        clear_trace(agent.traces[action])
 
 
 @verbs.act.register(SarsaPart)

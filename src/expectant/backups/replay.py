@@ -7,27 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.core import tree
+from expectant.core import tree, verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext, model_fits_parameter, smallest_int_type
 from expectant.core.memory import zeros
 from expectant.core.rules import at_least, or_none, whole
 from expectant.core.vectors import Table, Vector, empty_state, empty_table
-from expectant.core.verbs import (
-    delegate,
-    draw,
-    free_capacity,
-    function,
-    grow,
-    load,
-    load_successor,
-    matches,
-    relabel,
-    remember,
-    reward_now,
-    save,
-    stored_transition,
-)
+from expectant.core.verbs import delegate, function
 
 COUNT, NEXT = 0, 1
 INITIAL_CAPACITY = 4096
@@ -53,12 +39,12 @@ def slot_of_age(replay, age):
     return slot if slot >= 0 else slot + replay.actions.shape[0]
 
 
-@remember.register(ReplayPart)
+@verbs.remember.register(ReplayPart)
 def _(replay, transition):
     counters, capacity = replay.counters, replay.actions.shape[0]
     slot = counters[NEXT]
-    save(replay.states, slot, transition.state)
-    save(replay.next_states, slot, transition.next_state)
+    verbs.save(replay.states, slot, transition.state)
+    verbs.save(replay.next_states, slot, transition.next_state)
     replay.actions[slot] = transition.action
     replay.rewards[slot] = transition.reward
     replay.alive[slot] = transition.alive
@@ -68,39 +54,39 @@ def _(replay, transition):
         counters[COUNT] += 1
 
 
-@draw.register(ReplayPart)
+@verbs.draw.register(ReplayPart)
 def _(replay, state, rng):
     slot = int(rng.random() * replay.counters[COUNT])
-    load(replay.states, slot, state)
+    verbs.load(replay.states, slot, state)
     return slot
 
 
-@stored_transition.register(ReplayPart)
+@verbs.stored_transition.register(ReplayPart)
 def _(replay, slot):
     # + 0 widens the action to int64, so that callers are not compiled for narrow integers too
     action = int(replay.actions[slot]) + 0
     return action, replay.rewards[slot], float(replay.alive[slot])
 
 
-@load_successor.register(ReplayPart)
+@verbs.load_successor.register(ReplayPart)
 def _(replay, slot, state):
-    load(replay.next_states, slot, state)
+    verbs.load(replay.next_states, slot, state)
 
 
-@relabel.register(ReplayPart)
+@verbs.relabel.register(ReplayPart)
 def _(replay, domain):
     for slot in range(replay.counters[COUNT]):
-        replay.rewards[slot] = reward_now(domain, replay.outcomes[slot])
+        replay.rewards[slot] = verbs.reward_now(domain, replay.outcomes[slot])
 
 
-@free_capacity.register(ReplayPart)
+@verbs.free_capacity.register(ReplayPart)
 def _(replay):
     if replay.limited:
         return 1
     return replay.actions.shape[0] - replay.counters[COUNT]
 
 
-@grow.register(ReplayPart)
+@verbs.grow.register(ReplayPart)
 def _(replay):
     """Double the capacity of an unlimited replay, which has not wrapped around."""
     doubled = {id(array): np.concatenate([array, np.zeros_like(array)])
@@ -144,8 +130,15 @@ class Replay(ReplayBackups):
 
 def pass_on_to_replay(part_type: type) -> None:
     """Implement all verbs but ``draw`` by the ``replay`` inside a part."""
-    verbs = (remember, stored_transition, load_successor, relabel, free_capacity, grow)
-    delegate(part_type, "replay", *verbs)
+    storage = (
+        verbs.remember,
+        verbs.stored_transition,
+        verbs.load_successor,
+        verbs.relabel,
+        verbs.free_capacity,
+        verbs.grow,
+    )
+    delegate(part_type, "replay", *storage)
 
 
 class RecencyPart(NamedTuple):
@@ -159,13 +152,13 @@ class RecencyPart(NamedTuple):
 pass_on_to_replay(RecencyPart)
 
 
-@remember.register(RecencyPart)
+@verbs.remember.register(RecencyPart)
 def _(backups, transition):
-    remember(backups.replay, transition)
+    verbs.remember(backups.replay, transition)
     backups.mass[0] = math.expm1(backups.log_factor * backups.replay.counters[COUNT])
 
 
-@draw.register(RecencyPart)
+@verbs.draw.register(RecencyPart)
 def _(backups, state, rng):
     """Invert P(age < n) = (1 − qⁿ) / (1 − q^count): age = ⌊log(1 − u (1 − q^count)) / log q⌋.
 
@@ -176,7 +169,7 @@ def _(backups, state, rng):
     if age >= replay.counters[COUNT]:  # by rounding
         age = replay.counters[COUNT] - 1
     slot = slot_of_age(replay, age)
-    load(replay.states, slot, state)
+    verbs.load(replay.states, slot, state)
     return slot
 
 
@@ -222,11 +215,11 @@ def slot_after(backups, slot):
     if slot == slot_of_age(replay, 0) or replay.alive[slot] == 0.0:
         return -1
     after = slot + 1 if slot + 1 < replay.actions.shape[0] else 0
-    load(replay.next_states, slot, reached)
-    return after if matches(replay.states, after, reached) else -1
+    verbs.load(replay.next_states, slot, reached)
+    return after if verbs.matches(replay.states, after, reached) else -1
 
 
-@draw.register(TrajectoryPart)
+@verbs.draw.register(TrajectoryPart)
 def _(backups, state, rng):
     replay, walk, slot = backups.replay, backups.walk, -1
     if walk[LEFT] > 0:
@@ -237,7 +230,7 @@ def _(backups, state, rng):
         slot = int(rng.random() * replay.counters[COUNT])
         walk[LEFT] = backups.length - 1
     walk[SLOT] = slot
-    load(replay.states, slot, state)
+    verbs.load(replay.states, slot, state)
     return slot
 
 

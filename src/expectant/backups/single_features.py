@@ -16,7 +16,7 @@ from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Backups, BuildContext
 from expectant.core.rules import at_least
-from expectant.core.verbs import function
+from expectant.core.verbs import function, index, size, value
 
 FEATURE, LINK = 0, 1  # positions in RowSweepingPart.cursor
 
@@ -77,8 +77,8 @@ def _(backups, state, rng):
 def _(backups, state, moved, left):
     """Raise priorities of features j that lead to a changed feature i to |δ x_i F^{ij}|."""
     error = moved + left
-    for n in range(verbs.size(state)):
-        i, amount = verbs.index(state, n), abs(error * verbs.value(state, n))
+    for n in range(size(state)):
+        i, amount = index(state, n), abs(error * value(state, n))
         link = verbs.next_predecessor(backups.model, i, -1) if amount > 0.0 else -1
         while link >= 0:
             j, weight = verbs.predecessor(backups.model, i, link)
@@ -101,9 +101,9 @@ def _(backups, state, rng):
 def _(backups, state, moved, left):
     """Raise priorities of the features i of a state with error δ to |δ x_i|."""
     error = moved + left
-    for n in range(verbs.size(state)):
-        priority = abs(error * verbs.value(state, n))
-        raise_priority(backups.heap, verbs.index(state, n), priority, backups.threshold)
+    for n in range(size(state)):
+        priority = abs(error * value(state, n))
+        raise_priority(backups.heap, index(state, n), priority, backups.threshold)
 
 
 @verbs.draw.register(RowSweepingPart)

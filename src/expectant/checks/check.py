@@ -20,11 +20,7 @@ from expectant.core.errors import PartError, describe_error
 from expectant.core.interfaces import Agent, Backups, Buildable, Domain, Features, Model, Option
 from expectant.core.rng import SEED
 from expectant.core.rules import flag, instance_of, or_none, whole
-from expectant.core.verbs import (
-    backed_up_action_value,
-    reset,
-    step,
-)
+from expectant.core.verbs import backed_up_action_value, reset, step
 from expectant.domains.corridor import Corridor
 from expectant.engine.driver import drive, new_control
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate

@@ -22,8 +22,7 @@ from expectant.core.rules import at_least, whole
 @command("Your environment", "try")
 def try_agents(
     environment: Annotated[
-        str,
-        typer.Argument(metavar="ENV", help="A Gymnasium id, or module:Class of your own."),
+        str, typer.Argument(metavar="ENV", help="A Gymnasium id, or module:Class of your own.")
     ],
     minutes: Annotated[
         float, number_option("--minutes", at_least(0.01), "Time limit, compiling included.")

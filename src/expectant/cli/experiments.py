@@ -82,8 +82,7 @@ def best(
         str, typer.Option(help="The metric to select by: mean, final, after-switch, drop, …")
     ] = "mean",
     confirm: Annotated[
-        int | None,
-        number_option("--confirm", whole(1), "Report this many fresh runs of the best."),
+        int | None, number_option("--confirm", whole(1), "Report this many fresh runs of the best.")
     ] = None,
     margin: Annotated[
         float | None,

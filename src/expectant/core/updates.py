@@ -10,22 +10,10 @@ from __future__ import annotations
 
 import math
 
+from expectant.core import verbs
 from expectant.core.reductions import add_to_row
 from expectant.core.vectors import add, dot, max_action_value, state_value
-from expectant.core.verbs import (
-    adapt,
-    add_expected,
-    backed_up_value,
-    function,
-    index,
-    mean_rate,
-    optional,
-    rate,
-    size,
-    sum_through,
-    value,
-    value_change,
-)
+from expectant.core.verbs import adapt, function, index, optional, rate, size, value
 
 __all__ = [
     "accumulate", "add_columns", "add_process_noise", "bound_trace", "bound_traces", "clear_trace",
@@ -52,7 +40,7 @@ def correct(weights, state, error, step, row):
 @optional
 def displacement(weights, state, error, step):
     """Change of v̂(s) by the last :func:`correct` with this error."""
-    return value_change(step, 0, state, error)
+    return verbs.value_change(step, 0, state, error)
 
 
 @function
@@ -97,7 +85,7 @@ def levi_target(model, state, actions, weights, discount):
     """LEVI: max_a [r(s, a) + γ wᵀs̄(s, a)] (AVI or EVI with a model of another kind)."""
     best = -math.inf
     for action in range(actions):
-        candidate = backed_up_value(model, state, action, weights, discount)
+        candidate = verbs.backed_up_value(model, state, action, weights, discount)
         if candidate > best:
             best = candidate
     return best
@@ -108,7 +96,7 @@ def levi_choice(model, state, actions, weights, discount):
     """LEVI: the target and the first action that attains it."""
     best, chosen = -math.inf, 0
     for action in range(actions):
-        candidate = backed_up_value(model, state, action, weights, discount)
+        candidate = verbs.backed_up_value(model, state, action, weights, discount)
         if candidate > best:
             best, chosen = candidate, action
     return best, chosen
@@ -181,16 +169,14 @@ def expected_sarsa(weights, transition, epsilon, discount, step):
 def follow_traces(weights, traces, amount):
     """w ← w + amount · z, for all actions."""
     for action in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            weights[action, j] += amount * traces[action, j]
+        follow_trace(weights[action], traces[action], amount)
 
 
 @function
 def accumulate(traces, state, action, decay, weight):
     """z ← decay · z + weight · x, where x is the state in the row of the action."""
     for other in range(traces.shape[0]):
-        for j in range(traces.shape[1]):
-            traces[other, j] *= decay
+        leave_trace(traces[other], decay)
     add(state, traces[action], weight)
 
 
@@ -315,7 +301,7 @@ def add_process_noise(covariance, action, state, noise, limit):
 @function
 def estimation_variance(covariance, action, state, gain):
     """h = sᵀC s, the variance of a prediction; writes C s into ``gain`` (1, D)."""
-    sum_through(state, covariance, action, gain[0])
+    verbs.sum_through(state, covariance, action, gain[0])
     return max(dot(state, gain[0]), 0.0)
 
 
@@ -359,13 +345,13 @@ def shrink_covariance(covariance, action, gain, variance):
 def add_correction(model, state, action, weights, amount, step):
     """w ← w − α · amount · s̄, where α is the mean step size of the state."""
     if amount != 0.0:
-        add_expected(model, state, action, weights, -mean_rate(step, 0, state) * amount)
+        verbs.add_expected(model, state, action, weights, -verbs.mean_rate(step, 0, state) * amount)
 
 
 @function
 def error_of(model, state, action, weights, discount):
     """r + γ wᵀs̄ − wᵀs for one action."""
-    return backed_up_value(model, state, action, weights, discount) - dot(state, weights)
+    return verbs.backed_up_value(model, state, action, weights, discount) - dot(state, weights)
 
 
 @function

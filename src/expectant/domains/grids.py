@@ -16,14 +16,7 @@ from expectant.core.config import parameter
 from expectant.core.interfaces import Drawing, Exit
 from expectant.core.rules import Rule, between, either, list_of, number, whole
 from expectant.core.verbs import delegate, reset, reward_now, step
-from expectant.domains.finite import (
-    END,
-    PHASE,
-    FiniteMDP,
-    FinitePart,
-    TabularDomain,
-    register_now,
-)
+from expectant.domains.finite import END, PHASE, FiniteMDP, FinitePart, TabularDomain, register_now
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")

@@ -14,7 +14,7 @@ import numpy as np
 from expectant.core import verbs
 from expectant.core.dispatch import unowned
 from expectant.core.vectors import Binary, Transition, Weighted
-from expectant.core.verbs import function
+from expectant.core.verbs import function, index, size
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
@@ -84,8 +84,8 @@ def perceive(run, action, state):
     if ranges.states > 0 and not -1 <= where < ranges.states:
         return NO_STATE_INDEX
     verbs.encode(run.features, seen, action, state)
-    for n in range(verbs.size(state)):
-        if not 0 <= verbs.index(state, n) < ranges.features:
+    for n in range(size(state)):
+        if not 0 <= index(state, n) < ranges.features:
             return NO_FEATURE
     state.state_index[0] = where
     return DONE

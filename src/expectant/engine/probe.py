@@ -159,11 +159,7 @@ def is_probe_compiled(subject: Subject, states: States) -> bool:
 
 
 def probe_agent(
-    kernel: Kernel,
-    subject: Subject,
-    states: States,
-    asked: Collection[str],
-    action: int = -1,
+    kernel: Kernel, subject: Subject, states: States, asked: Collection[str], action: int = -1
 ) -> Answers:
     """Probe an agent at states, on some of the TOPICS.
 

@@ -259,11 +259,7 @@ Outcomes = dict[int, Finished | EnvError | None]  # by run; None: not started
 
 
 def _run_all(
-    source: Runs,
-    kernel: Kernel,
-    numbers: range,
-    threads: int,
-    show: Reporter,
+    source: Runs, kernel: Kernel, numbers: range, threads: int, show: Reporter
 ) -> Outcomes:
     """Do all runs; those whose environment fails do not stop the others."""
     setup, control, local = source.setup, new_control(), partial(source.run, kernel)

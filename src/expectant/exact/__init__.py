@@ -29,12 +29,7 @@ from expectant.exact.fixed_points import (
     lstd,
     planning_gap,
 )
-from expectant.exact.options import (
-    SubtaskSolution,
-    option_durations,
-    option_model,
-    solve_subtask,
-)
+from expectant.exact.options import SubtaskSolution, option_durations, option_model, solve_subtask
 from expectant.exact.stability import PlanningRadius, planning_radius
 
 __all__ = [

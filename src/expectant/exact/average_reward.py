@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.core.interfaces import Domain
-from expectant.exact.dynamic_programming import (
-    Dynamics,
-    as_policy,
-    expected_next,
-    get_dynamics,
-    soften,
-    transition_matrix,
-)
+from expectant.exact import dynamic_programming as dp
 
 LAZINESS = 0.5  # step size of lazy backups, which also converge in periodic MDPs
 SWEEPS = 200_000
@@ -51,12 +44,12 @@ def optimal_gain(domain: Domain, *, phase: int = 0) -> float:
 
 def best_epsilon_soft_gain(domain: Domain, epsilon: float = 0.1, *, phase: int = 0) -> float:
     """The highest gain of any ε-soft policy."""
-    return _best_gain(soften(_continuing_dynamics(domain, phase), epsilon))
+    return _best_gain(dp.soften(_continuing_dynamics(domain, phase), epsilon))
 
 
-def _continuing_dynamics(domain: Domain, phase: int) -> Dynamics:
+def _continuing_dynamics(domain: Domain, phase: int) -> dp.Dynamics:
     """Return the dynamics of a domain; raise ValueError if episodes can end."""
-    dynamics = get_dynamics(domain, phase)
+    dynamics = dp.get_dynamics(domain, phase)
     ends = (dynamics.probabilities > 0) & (dynamics.successors < 0)
     if ends.any():
         state = int(np.argmax(ends.any(axis=(1, 2))))
@@ -72,8 +65,8 @@ def _stationary(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """P_π (S, S), r_π (S,) and the stationary distribution (S,)."""
     dynamics = _continuing_dynamics(domain, phase)
-    probabilities = as_policy(policy, dynamics.rewards.shape)
-    matrix = transition_matrix(dynamics, probabilities)
+    probabilities = dp.as_policy(policy, dynamics.rewards.shape)
+    matrix = dp.transition_matrix(dynamics, probabilities)
     classes = _recurrent_classes(matrix > 0)
     if len(classes) > 1:
         raise ValueError(
@@ -101,13 +94,13 @@ def _recurrent_classes(edges: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(labels == label) for label in range(count) if label not in transient]
 
 
-def _best_gain(dynamics: Dynamics) -> float:
+def _best_gain(dynamics: dp.Dynamics) -> float:
     """Relative value iteration (White 1963) with lazy steps."""
     values = np.zeros(dynamics.rewards.shape[0])
     scale = max(1.0, float(np.abs(dynamics.rewards).max()))
     low = high = 0.0
     for _ in range(SWEEPS):
-        change = (dynamics.rewards + expected_next(dynamics, values)).max(axis=1) - values
+        change = (dynamics.rewards + dp.expected_next(dynamics, values)).max(axis=1) - values
         low, high = float(change.min()), float(change.max())
         if high - low <= TOLERANCE * scale:
             return (low + high) / 2

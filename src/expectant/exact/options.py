@@ -15,16 +15,7 @@ from numpy.typing import ArrayLike
 
 from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
-from expectant.exact.dynamic_programming import (
-    as_array,
-    as_policy,
-    check_discount,
-    expected_next,
-    get_dynamics,
-    greedy_policy,
-    iterate_values,
-    transition_matrix,
-)
+from expectant.exact import dynamic_programming as dp
 
 
 class SubtaskSolution(NamedTuple):
@@ -68,9 +59,9 @@ def solve_subtask(
     It may stop in the states with ``where`` (S,) True (None: in all), and stops if that is at least
     as good as continuing. ``rewarded=False`` ignores the rewards. Ties are split evenly.
     """
-    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    dynamics, discount = dp.get_dynamics(domain, phase), dp.check_discount(discount)
     states = dynamics.rewards.shape[0]
-    worth = as_array("solve_subtask", "stopping_values", stopping_values, (states,))
+    worth = dp.as_array("solve_subtask", "stopping_values", stopping_values, (states,))
     allowed = np.ones(states, bool) if where is None else np.asarray(where)
     if allowed.shape != (states,) or allowed.dtype != bool:
         raise ValueError(f"solve_subtask: where must be {(states,)} True or False, got {where!r}")
@@ -78,28 +69,28 @@ def solve_subtask(
 
     def action_values(values: np.ndarray) -> np.ndarray:
         on_arrival = np.where(allowed, np.maximum(worth, values), values)
-        return rewards + discount * expected_next(dynamics, on_arrival)
+        return rewards + discount * dp.expected_next(dynamics, on_arrival)
 
-    values = iterate_values(lambda v: action_values(v).max(axis=1), np.zeros(states))
+    values = dp.iterate_values(lambda v: action_values(v).max(axis=1), np.zeros(states))
     stop = (allowed & (worth >= values - 1e-9)).astype(float)
-    return SubtaskSolution(values, greedy_policy(action_values(values)), stop)
+    return SubtaskSolution(values, dp.greedy_policy(action_values(values)), stop)
 
 
 def _option_system(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float, phase: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M = I − γP(I − diag β) (S, S), the rewards (S,) and γP diag β (S, S)."""
-    dynamics, discount = get_dynamics(domain, phase), check_discount(discount)
+    dynamics, discount = dp.get_dynamics(domain, phase), dp.check_discount(discount)
     states = dynamics.rewards.shape[0]
-    probabilities = as_policy(policy, dynamics.rewards.shape)
-    stopping = as_array("exact", "stop", stop, (states,))
+    probabilities = dp.as_policy(policy, dynamics.rewards.shape)
+    stopping = dp.as_array("exact", "stop", stop, (states,))
     invalid = np.flatnonzero(~((stopping >= 0) & (stopping <= 1)))
     if invalid.size:
         state = invalid[0]
         raise ValueError(
             f"exact: stop in state {state} must be a probability, got {stopping[state]:g}"
         )
-    arrivals = discount * transition_matrix(dynamics, probabilities)
+    arrivals = discount * dp.transition_matrix(dynamics, probabilities)
     if discount == 1.0:
         _check_stops(arrivals, stopping)
     matrix = np.eye(states) - arrivals * (1.0 - stopping)

@@ -8,12 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from expectant.core.interfaces import Domain
-from expectant.exact.dynamic_programming import (
-    epsilon_greedy_policy,
-    optimal_policy,
-    policy_values,
-    start_return,
-)
+from expectant.exact import dynamic_programming as dp
 
 MOST_STATES = 2_000  # of an MDP that is solved for a comparison only
 SAME = 1e-9
@@ -64,5 +59,7 @@ def common_return(of: Callable[[int], float], phases: int) -> float:
 
 def undiscounted_return(domain: Domain, epsilon: float, discount: float, phase: int) -> float:
     """Return the sum of rewards, which runs record, of acting ε-greedily on discounted values."""
-    policy = epsilon_greedy_policy(optimal_policy(domain, discount=discount, phase=phase), epsilon)
-    return start_return(domain, policy_values(domain, policy, phase=phase))
+    policy = dp.epsilon_greedy_policy(
+        dp.optimal_policy(domain, discount=discount, phase=phase), epsilon
+    )
+    return dp.start_return(domain, dp.policy_values(domain, policy, phase=phase))

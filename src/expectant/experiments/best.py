@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
-from expectant.analysis.selection import (
-    best_index,
-    split_runs,
-    trial_intervals,
-    trial_means,
-)
+from expectant.analysis.selection import best_index, split_runs, trial_intervals, trial_means
 from expectant.core.files import write_text
 from expectant.core.formatting import text_table
 from expectant.core.rules import at_least, is_number

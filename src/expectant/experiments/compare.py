@@ -14,7 +14,6 @@ import numpy as np
 from expectant.analysis.verdicts import holm_correction, paired_difference
 from expectant.core import formatting as tables
 from expectant.core.config import suggest_name
-from expectant.core.errors import require_extra
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rules import flag
 from expectant.domains.external import GymSource
@@ -28,7 +27,6 @@ from expectant.report.plot import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pyarrow import Table
 
 LEVEL = 0.05  # significance level of all verdicts together
 
@@ -59,21 +57,6 @@ class Comparison:
     results: dict[str, Result]
     differences: tuple[Difference, ...]
     optimum: Optimum
-
-    def table(self) -> Table:
-        """Return a row for every agent: name, mean, low, high, diverged, seconds.
-
-        The mean is of the return of an episode, or of the reward of a step; NaN if a run diverged.
-        """
-        require_extra("a table", "experiments")
-        import pyarrow
-
-        rows = []
-        for name, (mean, low, high) in self._estimates.items():
-            result, numbers = self.results[name], {"mean": mean, "low": low, "high": high}
-            counts = {"diverged": int(result.diverged.sum()), "seconds": result.seconds}
-            rows.append({"name": name, **numbers, **counts})
-        return pyarrow.Table.from_pylist(rows)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw all learning curves; ``path`` writes them as .png, .svg or .pdf, see ``ex.plot``."""

@@ -19,30 +19,9 @@ from expectant.core.config import KINDS, Config, find_kind, suggest_name
 from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.rng import SEED
 from expectant.core.rules import Rule, whole
-from expectant.experiments.grid import (
-    EVERY,
-    PanelConfig,
-    Point,
-    parameters_of_table,
-    read_axes,
-)
+from expectant.experiments import toml_tables as toml
+from expectant.experiments.grid import EVERY, PanelConfig, Point, parameters_of_table, read_axes
 from expectant.experiments.recording import Record, parse_record
-from expectant.experiments.toml_tables import (
-    ConfigError,
-    check_known,
-    convert,
-    in_file,
-    inside,
-    key,
-    parse_toml,
-    read_table,
-    read_text,
-    table,
-    table_of,
-    tables,
-    text,
-    texts,
-)
 from expectant.experiments.trials import LENGTH, TOTAL, Trial
 
 LONGEST_NAME = 100
@@ -50,7 +29,7 @@ MOST_TRIALS = 100_000
 
 
 def _folder_name(value: object) -> str:
-    name = text().convert(value)
+    name = toml.text().convert(value)
     if not name.isprintable() or not re.fullmatch(rf'[^./\\"][^/\\"]{{,{LONGEST_NAME - 1}}}', name):
         raise ValueError
     return name
@@ -67,39 +46,39 @@ class CommonKeys:
     ``zoom`` is how many episodes around the first move of the goal are drawn once more.
     """
 
-    name: str = key(FOLDER_NAME, "")
-    title: str = key(text(), "")
-    notes: tuple[str, ...] = key(texts(), ())
-    episodes: int = key(whole(1), 0)
-    steps: int = key(whole(1), 0)
-    runs: int = key(whole(1, 2**31 - 1), 30)  # they are numbered in 32 bits
-    bin: int = key(whole(1), 0)
-    bins: int = key(whole(1), 0)
-    seed: int = key(SEED, 0)
-    step_limit: int | None = key(whole(1), None)
-    zoom: int | None = key(whole(1), None)
+    name: str = toml.key(FOLDER_NAME, "")
+    title: str = toml.key(toml.text(), "")
+    notes: tuple[str, ...] = toml.key(toml.texts(), ())
+    episodes: int = toml.key(whole(1), 0)
+    steps: int = toml.key(whole(1), 0)
+    runs: int = toml.key(whole(1, 2**31 - 1), 30)  # they are numbered in 32 bits
+    bin: int = toml.key(whole(1), 0)
+    bins: int = toml.key(whole(1), 0)
+    seed: int = toml.key(SEED, 0)
+    step_limit: int | None = toml.key(whole(1), None)
+    zoom: int | None = toml.key(whole(1), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigFile(CommonKeys, PanelConfig):
     """The keys of a config file."""
 
-    record: Any = key(ANYTHING, None)
-    grid: Mapping[str, Any] = key(table(), {})
-    linked: tuple[Mapping[str, Any], ...] = key(tables(), ())
-    panels: tuple[PanelConfig, ...] = key(tables(PanelConfig), (PanelConfig(name=""),))
+    record: Any = toml.key(ANYTHING, None)
+    grid: Mapping[str, Any] = toml.key(toml.table(), {})
+    linked: tuple[Mapping[str, Any], ...] = toml.key(toml.tables(), ())
+    panels: tuple[PanelConfig, ...] = toml.key(toml.tables(PanelConfig), (PanelConfig(name=""),))
 
     def __post_init__(self) -> None:
         if bool(self.episodes) == bool(self.steps):
-            raise ConfigError("must be given, or steps instead of it", "episodes")
+            raise toml.ConfigError("must be given, or steps instead of it", "episodes")
         counted, width, other = (
             ("episodes", "bin", "bins") if self.episodes else ("steps", "bins", "bin")
         )
         if getattr(self, other):
-            raise ConfigError(f"does not go with {counted}, which has {width} instead", other)
+            raise toml.ConfigError(f"does not go with {counted}, which has {width} instead", other)
         length, size = self.episodes or self.steps, getattr(self, width) or 1
         if size > length:
-            raise ConfigError(f"must be at most {counted} ({length}), got {size}", width)
+            raise toml.ConfigError(f"must be at most {counted} ({length}), got {size}", width)
 
     def expand_panels(self) -> Iterator[PanelConfig]:
         """Yield the panels, with the common tables filled in."""
@@ -108,9 +87,9 @@ class ConfigFile(CommonKeys, PanelConfig):
             domain, features = {**self.domain, **panel.domain}, {**self.features, **panel.features}
             agents = merge_agents(self.agents, panel.agents)
             if not agents:
-                raise ConfigError("at least one is needed", "agents")
+                raise toml.ConfigError("at least one is needed", "agents")
             for name, agent in agents.items():
-                convert(text(), agent.get("label", name), "agents", name, "label")
+                toml.convert(toml.text(), agent.get("label", name), "agents", name, "label")
             yield replace(panel, domain=domain, features=features, agents=agents).with_axes(axes)
 
 
@@ -137,13 +116,13 @@ def _read_record(record: Any, steps: int) -> dict[str, Any]:
         return {}
     entries = record if isinstance(record, list | tuple) else [record]
     if len(entries) != 1:
-        raise ConfigError(f"must have one entry, got {record!r}", "record")
+        raise toml.ConfigError(f"must have one entry, got {record!r}", "record")
     (entry,) = entries
     if isinstance(entry, dict):
-        with inside():
+        with toml.inside():
             return {"record": parse_record(entry)}
     default, other = ("reward", TOTAL) if steps else ("return", LENGTH)
-    check_known("unknown", [entry], [default, other], "record")
+    toml.check_known("unknown", [entry], [default, other], "record")
     return {"curve": other} if entry == other else {}
 
 
@@ -154,10 +133,10 @@ class Changes:
     ``agents`` goes to every agent that has the parameter, ``kinds`` to the agents of one kind.
     """
 
-    domain: Mapping[str, Any] = key(table(), {})
-    features: Mapping[str, Any] = key(table(), {})
-    agents: Mapping[str, Any] = key(table(), {})
-    kinds: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
+    domain: Mapping[str, Any] = toml.key(toml.table(), {})
+    features: Mapping[str, Any] = toml.key(toml.table(), {})
+    agents: Mapping[str, Any] = toml.key(toml.table(), {})
+    kinds: Mapping[str, Mapping[str, Any]] = toml.key(toml.table_of(toml.table()), {})
 
     def apply(self, panel: PanelConfig) -> PanelConfig:
         """Replace settings of a panel where its components have them."""
@@ -246,14 +225,18 @@ class Experiment(CommonKeys):
             for agent in panel.agents
         )
         if size > MOST_TRIALS:
-            raise ConfigError(f"must ask for at most {MOST_TRIALS:,} trials, got {size:,}", "grid")
+            raise toml.ConfigError(
+                f"must ask for at most {MOST_TRIALS:,} trials, got {size:,}", "grid"
+            )
         for name, count in Counter(trial.id for trial in self._trials).most_common(1):
             if count > 1:
-                raise ConfigError(f"two trials have the id {name!r}; rename a panel or an agent")
+                raise toml.ConfigError(
+                    f"two trials have the id {name!r}; rename a panel or an agent"
+                )
         for trial in self._trials:
-            with inside("domain"):
+            with toml.inside("domain"):
                 trial.domain.actions  # noqa: B018  only now an environment is made
-            with inside("features"):
+            with toml.inside("features"):
                 trial.features.shape(trial.domain)
 
 
@@ -268,8 +251,8 @@ def build_component(
     name = table.get("kind", "")
     if name not in known and ":" not in str(name):  # otherwise it is to be imported
         problem = f"unknown {name!r}" if name else "is missing"
-        raise ConfigError(problem + suggest_name(str(name), known), path, "kind")
-    with inside(path):
+        raise toml.ConfigError(problem + suggest_name(str(name), known), path, "kind")
+    with toml.inside(path):
         return base.from_dict(_replace_none(dict(table)), trust=trust)
 
 
@@ -286,12 +269,12 @@ def read_config(path: Path, *, trust: bool = False) -> Experiment:
     ``trust`` is for files that are to be run: it imports the user's modules that they name. Without
     it such files are refused, unless the modules are imported already.
     """
-    return parse_config(read_text(path), str(path), trust=trust)
+    return parse_config(toml.read_text(path), str(path), trust=trust)
 
 
 def parse_config(text: str, source: str, *, trust: bool = False) -> Experiment:
     """Read the experiment in a TOML text that came from ``source``."""
-    return experiment_of(parse_toml(text, source), source, trust=trust)
+    return experiment_of(toml.parse_toml(text, source), source, trust=trust)
 
 
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
@@ -299,12 +282,12 @@ def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) 
     path = Path(source)
     has_results = path.name == "config.toml" and (path.parent / "runs").is_dir()
     stem = path.resolve().parent.name if has_results else path.stem
-    with in_file(source):
-        config = read_table(ConfigFile, dict(data))
+    with toml.in_file(source):
+        config = toml.read_table(ConfigFile, dict(data))
         _import_kinds(data, trust)
         given = {field.name: getattr(config, field.name) for field in fields(CommonKeys)}
         computed = {
-            "name": convert(FOLDER_NAME, config.name or stem, "name"),
+            "name": toml.convert(FOLDER_NAME, config.name or stem, "name"),
             "title": config.title or stem,
             "bin": config.bin or 1,
             "bins": min(config.bins or 100, config.steps) if config.steps else 1,
@@ -325,5 +308,5 @@ def _import_kinds(item: Any, trust: bool, *path: str) -> None:
         for inner in item:
             _import_kinds(inner, trust, *path)
     elif path[-1].rpartition(".")[2] == "kind" and ":" in str(item):
-        with inside(*path[:-1]):
+        with toml.inside(*path[:-1]):
             find_kind(item, trust=trust)

@@ -9,16 +9,7 @@ from typing import Any
 
 from expectant.core.config import KINDS, find_kind
 from expectant.core.rules import Rule
-from expectant.experiments.toml_tables import (
-    ConfigError,
-    check_known,
-    convert,
-    key,
-    table,
-    table_of,
-    tables,
-    text,
-)
+from expectant.experiments import toml_tables as toml
 
 Path = tuple[str, ...]  # such as ("agents", "lookahead", "model", "step")
 Point = dict[str, Any]  # arguments of a trial, its components still as tables
@@ -62,16 +53,16 @@ class Axis:
 
 def read_axes(data: Mapping[str, Any], *above: str) -> Iterator[Axis]:
     """Read ``grid`` and ``linked`` of a table; paths in it go on from ``above``."""
-    grid = convert(table(), data.get("grid", {}), *above, "grid")
-    linked = convert(tables(), data.get("linked", ()), *above, "linked")
+    grid = toml.convert(toml.table(), data.get("grid", {}), *above, "grid")
+    linked = toml.convert(toml.tables(), data.get("linked", ()), *above, "linked")
     groups = {("grid", *path): {path: values} for path, values in leaves(grid)}
     groups |= {("linked", str(n)): dict(leaves(each)) for n, each in enumerate(linked)}
     for place, columns in groups.items():
         where, paths = join_path((*above, *place)), tuple((*above, *path) for path in columns)
-        lists = [convert(VALUES, values, where) for values in columns.values()]
+        lists = [toml.convert(VALUES, values, where) for values in columns.values()]
         if len(set(map(len, lists))) > 1:
             lengths = {join_path(path): len(values) for path, values in columns.items()}
-            raise ConfigError(f"must be lists of one length, got {lengths}", where)
+            raise toml.ConfigError(f"must be lists of one length, got {lengths}", where)
         yield Axis(paths, tuple(zip(*lists, strict=True)), where)
 
 
@@ -79,11 +70,11 @@ def read_axes(data: Mapping[str, Any], *above: str) -> Iterator[Axis]:
 class PanelConfig:
     """The tables of a panel's components, as data, and the axes along which they are varied."""
 
-    name: str = key(text())
-    title: str = key(text(), "")
-    domain: Mapping[str, Any] = key(table(), {})
-    features: Mapping[str, Any] = key(table(), {})
-    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()), {})
+    name: str = toml.key(toml.text())
+    title: str = toml.key(toml.text(), "")
+    domain: Mapping[str, Any] = toml.key(toml.table(), {})
+    features: Mapping[str, Any] = toml.key(toml.table(), {})
+    agents: Mapping[str, Mapping[str, Any]] = toml.key(toml.table_of(toml.table()), {})
     axes: tuple[Axis, ...] = ()
 
     def with_axes(self, common: Sequence[Axis]) -> PanelConfig:
@@ -111,7 +102,7 @@ class PanelConfig:
                 for path in axis.paths:
                     if path in places:
                         problem = f"must be varied in one place, got {places[path]} as well"
-                        raise ConfigError(problem, axis.where)
+                        raise toml.ConfigError(problem, axis.where)
                     places[path] = axis.where
         return panel
 
@@ -177,21 +168,21 @@ def _with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) 
     inner = table.get(first)
     if not isinstance(inner, dict):
         problem = "must be a table with a kind before its settings can be listed"
-        raise ConfigError(f"{first} {problem}, got {inner!r}", where)
+        raise toml.ConfigError(f"{first} {problem}, got {inner!r}", where)
     return {**table, first: _with_setting(inner, tuple(rest), value, where)}
 
 
 def _check_path(path: Path, where: str, agents: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse a setting that no component of the experiment can have."""
     known = ["domain", "features", "agents"]
-    check_known("must begin with domain, features or agents, got", path[:1], known, where)
+    toml.check_known("must begin with domain, features or agents, got", path[:1], known, where)
     if len(path) < (3 if path[0] == "agents" else 2) or not all(path):
-        raise ConfigError("must name a setting, such as domain.slip", where)
+        raise toml.ConfigError("must name a setting, such as domain.slip", where)
     if path[0] == "agents" and path[1] == EVERY:
         parameters = set().union(*(parameters_of_table(table) for table in agents.values()))
-        check_known("no agent has the parameter", [path[2]], sorted(parameters), where)
+        toml.check_known("no agent has the parameter", [path[2]], sorted(parameters), where)
     elif path[0] == "agents":
-        check_known("there is no agent", [path[1]], sorted(agents), where)
+        toml.check_known("there is no agent", [path[1]], sorted(agents), where)
 
 
 def join_path(path: Sequence[str]) -> str:

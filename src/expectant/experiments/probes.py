@@ -16,16 +16,7 @@ import numpy as np
 
 from expectant.agents.wrappers import unwrapped_agent
 from expectant.core.interfaces import Agent, Domain
-from expectant.exact.dynamic_programming import (
-    TIE,
-    Dynamics,
-    expected_next,
-    get_dynamics,
-    greedy_policy,
-    optimal_action_values,
-    optimal_policy,
-    optimal_values,
-)
+from expectant.exact import dynamic_programming as dp
 from expectant.exact.loca_mountain_car import reference_levels
 from expectant.experiments.toml_tables import check_known
 
@@ -138,7 +129,7 @@ def by_phase(topic: str) -> Callable[[Of], Of]:
 def value_error(domain: Domain, agent: Agent, values: np.ndarray, phase: int) -> np.ndarray:
     """Root of the mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
     now = mdp_phase(domain, phase)
-    exact = optimal_values(domain, discount=agent.discount, phase=now)
+    exact = dp.optimal_values(domain, discount=agent.discount, phase=now)
     return np.sqrt(((values - exact) ** 2).mean(axis=1))
 
 
@@ -168,15 +159,15 @@ def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 def start_levels(domain: Domain, agent: Agent, phase: int) -> dict[str, float]:
     """Return the optimum in a phase."""
     now = mdp_phase(domain, phase)
-    best = optimal_values(domain, discount=agent.discount, phase=now)
-    return {"optimum": float(get_dynamics(domain, now).start @ best)}
+    best = dp.optimal_values(domain, discount=agent.discount, phase=now)
+    return {"optimum": float(dp.get_dynamics(domain, now).start @ best)}
 
 
 @register_probe("start_value", "value of the start", levels=start_levels)
 @by_phase("values")
 def start_value(domain: Domain, agent: Agent, values: np.ndarray, phase: int) -> np.ndarray:
     """Mean of the state values over the starts of episodes."""
-    return np.asarray(values @ get_dynamics(domain, mdp_phase(domain, phase)).start)
+    return np.asarray(values @ dp.get_dynamics(domain, mdp_phase(domain, phase)).start)
 
 
 @register_probe("value_change", "squared change of the values", of_errors=True)
@@ -194,9 +185,9 @@ PREFERENCES = ("preferences",)
 @lru_cache  # called by every run of a trial
 def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
     """Return the optimal actions (S, A)."""
-    values = optimal_action_values(domain, discount=discount, phase=phase)
+    values = dp.optimal_action_values(domain, discount=discount, phase=phase)
     most = values.max(axis=1, keepdims=True)
-    return values >= most - TIE * np.abs(most)
+    return values >= most - dp.TIE * np.abs(most)
 
 
 @register_probe("outdated_actions", "outdated greedy actions", topics=PREFERENCES, of_errors=True)
@@ -210,7 +201,7 @@ def outdated_actions(domain: Domain, agent: Agent, table: np.ndarray, phase: int
         best_actions(domain, agent.discount, mdp_phase(domain, number))
         for number in (max(phase - 1, 0), phase)
     )
-    return np.asarray((greedy_policy(table) * (before & ~now)).sum(axis=2).mean(axis=1))
+    return np.asarray((dp.greedy_policy(table) * (before & ~now)).sum(axis=2).mean(axis=1))
 
 
 @register_probe("largest_probability", "largest action probability", topics=PREFERENCES)
@@ -237,16 +228,16 @@ def largest_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 def decided_states(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Number of states in which one action is preferred to all others."""
     ranked = np.sort(seen.preferences, axis=-1)
-    decided = (ranked[..., -1] > ranked[..., -2] + TIE).sum(axis=-1).astype(float)
+    decided = (ranked[..., -1] > ranked[..., -2] + dp.TIE).sum(axis=-1).astype(float)
     return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
 
 
 def is_optimal(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
     """True if a greedy policy takes only optimal actions in all states that it reaches."""
     now = mdp_phase(domain, phase)
-    world, best = get_dynamics(domain, now), best_actions(domain, discount, now)
+    world, best = dp.get_dynamics(domain, now), best_actions(domain, discount, now)
     most = preferences.max(axis=1, keepdims=True)
-    greedy = preferences >= most - TIE * np.abs(most)
+    greedy = preferences >= most - dp.TIE * np.abs(most)
     reached = np.zeros(best.shape[0], bool)
     following = np.flatnonzero(world.start)
     while following.size:
@@ -280,7 +271,7 @@ def solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return np.log10(counted)
 
 
-def policy_returns(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
+def policy_returns(world: dp.Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
     """Return expected discounted returns (M,) of policies (M, S, A) from the start.
 
     State probabilities are carried forward for all policies at once, as one sparse system.
@@ -308,8 +299,8 @@ def policy_returns(world: Dynamics, policies: np.ndarray, discount: float) -> np
 @by_phase("preferences")
 def start_return(domain: Domain, agent: Agent, table: np.ndarray, phase: int) -> np.ndarray:
     """Expected discounted return of the greedy policy from the start."""
-    world = get_dynamics(domain, mdp_phase(domain, phase))
-    return policy_returns(world, greedy_policy(table), agent.discount)
+    world = dp.get_dynamics(domain, mdp_phase(domain, phase))
+    return policy_returns(world, dp.greedy_policy(table), agent.discount)
 
 
 def returns_within(
@@ -319,11 +310,11 @@ def returns_within(
 
     Mean over all states as starts, under the rewards of one phase, by backward induction.
     """
-    world = get_dynamics(domain, phase)
+    world = dp.get_dynamics(domain, phase)
     chosen = policies.transpose(1, 2, 0)  # (S, A, M)
     values = np.zeros((policies.shape[1], policies.shape[0]))
     for _ in range(horizon):
-        targets = world.rewards[:, :, None] + discount * expected_next(world, values)
+        targets = world.rewards[:, :, None] + discount * dp.expected_next(world, values)
         values = (chosen * targets).sum(axis=1)
     return values.mean(axis=0)
 
@@ -331,7 +322,7 @@ def returns_within(
 def greedy_levels(domain: Domain, agent: Agent, phase: int, horizon: int) -> dict[str, float]:
     """Return the optimum in a phase, and the return there of the first phase's policy."""
     now, discount = mdp_phase(domain, phase), agent.discount
-    best, outdated = (optimal_policy(domain, discount=discount, phase=n) for n in (now, 0))
+    best, outdated = (dp.optimal_policy(domain, discount=discount, phase=n) for n in (now, 0))
     policies = {"optimum": best}
     if not np.array_equal(best, outdated):
         policies["outdated policy"] = outdated
@@ -351,7 +342,7 @@ def greedy_return(
 ) -> np.ndarray:
     """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
     now = mdp_phase(domain, phase)
-    return returns_within(domain, greedy_policy(table), now, agent.discount, horizon)
+    return returns_within(domain, dp.greedy_policy(table), now, agent.discount, horizon)
 
 
 @register_probe(

@@ -18,24 +18,10 @@ from typing import Any
 from expectant.analysis.looks import look_sizes
 from expectant.core.config import allow_local_imports, suggest_name, trust_message
 from expectant.core.rules import whole
+from expectant.experiments import toml_tables as toml
 from expectant.experiments.claims import Claim, Sizes, read_claims
 from expectant.experiments.config_file import Changes, Experiment, parse_config
 from expectant.experiments.store import versions
-from expectant.experiments.toml_tables import (
-    ConfigError,
-    check_known,
-    in_file,
-    inside,
-    key,
-    parse_toml,
-    read_table,
-    read_text,
-    table,
-    table_of,
-    tables,
-    text,
-    texts,
-)
 from expectant.experiments.trials import Trial
 
 STUDY, CLAIMS, INTERPRETATIONS = "study.toml", "claims.toml", "interpretations.toml"
@@ -49,20 +35,20 @@ QUICK_RUNS = 5
 class DetailChoice:
     """One way to settle an open detail, and the interpretations that choose it."""
 
-    name: str = key(text())
-    interpretations: tuple[str, ...] = key(texts(), ())
-    changes: Changes = key(table(Changes), Changes())
-    source: str = key(text(), "")
+    name: str = toml.key(toml.text())
+    interpretations: tuple[str, ...] = toml.key(toml.texts(), ())
+    changes: Changes = toml.key(toml.table(Changes), Changes())
+    source: str = toml.key(toml.text(), "")
 
 
 @dataclass(frozen=True)
 class Detail:
     """A detail that the source leaves open, with its choices; no ``figures``: it concerns all."""
 
-    name: str = key(text())
-    question: str = key(text(), "")
-    figures: tuple[str, ...] = key(texts(), ())
-    choices: tuple[DetailChoice, ...] = key(tables(DetailChoice), ())
+    name: str = toml.key(toml.text())
+    question: str = toml.key(toml.text(), "")
+    figures: tuple[str, ...] = toml.key(toml.texts(), ())
+    choices: tuple[DetailChoice, ...] = toml.key(toml.tables(DetailChoice), ())
 
     def concerns(self, figure: str) -> bool:
         return not self.figures or figure in self.figures
@@ -75,7 +61,7 @@ class Detail:
 class InterpretationsFile:
     """The keys of ``interpretations.toml``."""
 
-    details: tuple[Detail, ...] = key(tables(Detail), ())
+    details: tuple[Detail, ...] = toml.key(toml.tables(Detail), ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,17 +74,17 @@ class StudyFile:
     ``metrics``: modules to import. ``out``: folder of the results.
     """
 
-    title: str = key(text(), "")
-    source: str = key(text(), "")
-    link: str = key(text(), "")
-    notes: tuple[str, ...] = key(texts(), ())
-    figures: tuple[str, ...] = key(texts(), ())
-    interpretations: tuple[str, ...] = key(texts(), ("",))
-    out: str = key(text(), "")
-    metrics: tuple[str, ...] = key(texts(), ())
-    claim_runs: Mapping[str, int] = key(table_of(whole(1)), {})
-    only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
-    unsized: tuple[str, ...] = key(texts(), ())
+    title: str = toml.key(toml.text(), "")
+    source: str = toml.key(toml.text(), "")
+    link: str = toml.key(toml.text(), "")
+    notes: tuple[str, ...] = toml.key(toml.texts(), ())
+    figures: tuple[str, ...] = toml.key(toml.texts(), ())
+    interpretations: tuple[str, ...] = toml.key(toml.texts(), ("",))
+    out: str = toml.key(toml.text(), "")
+    metrics: tuple[str, ...] = toml.key(toml.texts(), ())
+    claim_runs: Mapping[str, int] = toml.key(toml.table_of(whole(1)), {})
+    only: Mapping[str, tuple[str, ...]] = toml.key(toml.table_of(toml.texts()), {})
+    unsized: tuple[str, ...] = toml.key(toml.texts(), ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,26 +142,30 @@ def read_study(study: str | Path = PAPER, trust: bool = False) -> Study:
     folder = packaged_studies().get(str(study), Path(study))
     if not (folder / STUDY).is_file():
         if folder.is_dir():
-            raise ConfigError(f"{folder}: is no study, it has no {STUDY}")
+            raise toml.ConfigError(f"{folder}: is no study, it has no {STUDY}")
         known = sorted(packaged_studies())
-        raise ConfigError(f"study: unknown {str(study)!r}" + suggest_name(str(study), known))
+        raise toml.ConfigError(f"study: unknown {str(study)!r}" + suggest_name(str(study), known))
     name = folder.resolve().name
-    with in_file(folder):
-        with in_file(STUDY):
-            file = read_table(StudyFile, parse_toml(read_text(folder / STUDY), STUDY))
+    with toml.in_file(folder):
+        with toml.in_file(STUDY):
+            file = toml.read_table(
+                StudyFile, toml.parse_toml(toml.read_text(folder / STUDY), STUDY)
+            )
             for module in file.metrics:
                 _import_module(module, trust)
         experiments = _read_experiments(folder, file.figures, trust)
-        with in_file(STUDY):
+        with toml.in_file(STUDY):
             if not file.interpretations:
-                raise ConfigError("at least one is needed", "interpretations")
+                raise toml.ConfigError("at least one is needed", "interpretations")
             for key_name in ("claim_runs", "only", "unsized"):
-                check_known("no figure", getattr(file, key_name), [*experiments], key_name)
+                toml.check_known("no figure", getattr(file, key_name), [*experiments], key_name)
             for figure, names in file.only.items():
-                check_known("no interpretation", names, [*file.interpretations], "only", figure)
-        with in_file(CLAIMS):
+                toml.check_known(
+                    "no interpretation", names, [*file.interpretations], "only", figure
+                )
+        with toml.in_file(CLAIMS):
             claims = tuple(read_claims(_read_optional(folder / CLAIMS), experiments))
-        with in_file(INTERPRETATIONS):
+        with toml.in_file(INTERPRETATIONS):
             details = _read_details(folder, file.interpretations, [*experiments])
     computed = {
         "title": file.title or name,
@@ -196,12 +186,12 @@ def _import_module(module: str, trust: bool) -> None:
     if module in sys.modules:
         return
     if not trust:
-        raise ConfigError(trust_message(f"the module {module!r}"), "metrics")
+        raise toml.ConfigError(trust_message(f"the module {module!r}"), "metrics")
     allow_local_imports()
     try:
         importlib.import_module(module)
     except Exception as error:  # whatever the module raises
-        raise ConfigError(f"cannot import {module!r}: {error}", "metrics") from None
+        raise toml.ConfigError(f"cannot import {module!r}: {error}", "metrics") from None
 
 
 def _list_configs(folder: Path) -> list[Path]:
@@ -215,47 +205,47 @@ def find_config(word: str) -> Path:
     study, _, name = word.partition("/")
     path, folder = Path(word), packaged_studies().get(study)
     if path.is_dir() and folder is None:
-        raise ConfigError(f"{word}: is a folder; give a config, or a study to `reproduce`")
+        raise toml.ConfigError(f"{word}: is a folder; give a config, or a study to `reproduce`")
     if path.is_file() or folder is None:
         return path
     configs = {file.stem: file for file in _list_configs(folder)}
     if not name and len(configs) == 1:
         (name,) = configs
-    check_known(f"{study} has no config", [name], [*configs], word)
+    toml.check_known(f"{study} has no config", [name], [*configs], word)
     return configs[name]
 
 
 def _read_optional(path: Path) -> dict[str, Any]:
-    return parse_toml(read_text(path), path.name) if path.exists() else {}
+    return toml.parse_toml(toml.read_text(path), path.name) if path.exists() else {}
 
 
 def _read_experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
     """Read the configs of a folder by their names, in the order of ``figures`` if any are named."""
     experiments: dict[str, Experiment] = {}
     for path in _list_configs(folder):
-        experiment = parse_config(read_text(path), path.name, trust=trust)
+        experiment = parse_config(toml.read_text(path), path.name, trust=trust)
         if experiment.name in experiments:
-            raise ConfigError(f"{path.name}: name: two configs are called {experiment.name!r}")
+            raise toml.ConfigError(f"{path.name}: name: two configs are called {experiment.name!r}")
         experiments[experiment.name] = experiment
     if not experiments:
-        raise ConfigError(f"has no config, a TOML file beside {STUDY}")
-    with in_file(STUDY):
-        check_known("no config", figures, [*experiments], "figures")
+        raise toml.ConfigError(f"has no config, a TOML file beside {STUDY}")
+    with toml.in_file(STUDY):
+        toml.check_known("no config", figures, [*experiments], "figures")
     return {name: experiments[name] for name in figures or experiments}
 
 
 def _read_details(
     folder: Path, interpretations: tuple[str, ...], figures: list[str]
 ) -> tuple[Detail, ...]:
-    details = read_table(InterpretationsFile, _read_optional(folder / INTERPRETATIONS)).details
+    details = toml.read_table(InterpretationsFile, _read_optional(folder / INTERPRETATIONS)).details
     for index, detail in enumerate(details):
-        with inside("details", index):
-            check_known("no figure", detail.figures, figures, "figures")
+        with toml.inside("details", index):
+            toml.check_known("no figure", detail.figures, figures, "figures")
             named = [name for choice in detail.choices for name in choice.interpretations]
-            check_known("no interpretation", named, [*interpretations], "choices")
+            toml.check_known("no interpretation", named, [*interpretations], "choices")
             for name in interpretations:
                 if (count := named.count(name)) != 1:
-                    raise ConfigError(f"one must be in {name!r}, got {count}", "choices")
+                    raise toml.ConfigError(f"one must be in {name!r}, got {count}", "choices")
     return details
 
 
@@ -370,7 +360,7 @@ def configure_study(
 
     ``options`` are other fields of a :class:`StudyConfig`, such as ``seed``.
     """
-    check_known("unknown", figures, [*study.figures], "--figure")
+    toml.check_known("unknown", figures, [*study.figures], "--figure")
     if (agents or backups) and study.name != LOCA:
         flag = "--agent" if agents else "--backups"
         raise ValueError(f"{flag}: only `expectant reproduce {LOCA}` can be limited to some")
@@ -380,9 +370,9 @@ def configure_study(
         for panel in study.experiments[figure].panels
         if not figures or figure in figures
     ]
-    check_known("unknown", agents, sorted({agent for _, agent, _ in panels}), "--agent")
+    toml.check_known("unknown", agents, sorted({agent for _, agent, _ in panels}), "--agent")
     known = sorted({key for _, _, keys in panels for key in keys} - {"none"})
-    check_known("unknown", backups, known, "--backups")
+    toml.check_known("unknown", backups, known, "--backups")
     chosen = dict.fromkeys(
         figure
         for figure, agent, keys in panels

@@ -61,8 +61,7 @@ def write_report(best: Best) -> list[Path]:
         Table("What went wrong", ["trial", "what happened"], problems),
         Rules([f"Settings are chosen by {best.title}.", *best.notes]),
         Environment(
-            {**stored_versions(folder.path), "seed": experiment.seed},
-            rerun_command(folder.path),
+            {**stored_versions(folder.path), "seed": experiment.seed}, rerun_command(folder.path)
         ),
     ]
     return [*figures, write_page(folder.path / "report.html", sections, palette)]

@@ -32,13 +32,7 @@ from expectant.engine.probe import ask
 from expectant.engine.setup import Setup
 from expectant.experiments.recording import Record, record_run
 from expectant.experiments.toml_tables import hash_data
-from expectant.jit.code_hash import (
-    hash_kernel,
-    hash_own_code,
-    is_installed,
-    name_of,
-    part_types,
-)
+from expectant.jit.code_hash import hash_kernel, hash_own_code, is_installed, name_of, part_types
 
 LENGTH, TOTAL = "length", "total reward"  # alternatives to curves of returns or rewards
 BATCH = 10  # runs that are stored together

@@ -117,11 +117,7 @@ def _forget_changed(texts: list[CodeText], settings: list[tuple[str, str]]) -> N
     Numba keeps the first version of every function it compiles in a process; a kernel made from it
     would be stale, and would be written to disk as if it were not.
     """
-    from expectant.jit.numba_internals import (
-        forget_overloads,
-        recompile_helpers,
-        refresh_overloads,
-    )
+    from expectant.jit.numba_internals import forget_overloads, recompile_helpers, refresh_overloads
 
     refresh_overloads()
     before = ((text, _compiled.get(id(text.thing))) for text in texts)

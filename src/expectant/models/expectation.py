@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model, constant_weights
 from expectant.core.memory import zeros
@@ -18,25 +19,7 @@ from expectant.core.reductions import add_to_row, dot_row
 from expectant.core.rules import number, or_none
 from expectant.core.updates import add_columns, move
 from expectant.core.vectors import add, dense, dot, empty_state
-from expectant.core.verbs import (
-    adapt_columns,
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    dot_through,
-    expected_next_state,
-    fit,
-    function,
-    index,
-    load,
-    next_predecessor,
-    predecessor,
-    rate,
-    sample_next,
-    size,
-    sum_through,
-    value,
-)
+from expectant.core.verbs import function, index, rate, size, value
 from expectant.domains.finite import PHASE, phase_array, require_mdp
 from expectant.features.discrete import feature_table
 from expectant.step_sizes import StepSize, as_shared_step, as_step_size, step_size
@@ -58,7 +41,7 @@ class LinearPart(NamedTuple):
 @function
 def predict(model, state, action):
     """Write s̄(s, a) into the scratch row of a linear model."""
-    sum_through(state, model.rows, action, model.work[0])
+    verbs.sum_through(state, model.rows, action, model.work[0])
 
 
 @function
@@ -91,12 +74,12 @@ def write_errors(model, transition):
     return reward_error
 
 
-@fit.register(LinearPart)
+@verbs.fit.register(LinearPart)
 def _(model, transition):
     """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))²."""
     state, action, work = transition.state, transition.action, model.work
     reward_error = write_errors(model, transition)
-    adapt_columns(model.step, action, state, reward_error, work[0])
+    verbs.adapt_columns(model.step, action, state, reward_error, work[0])
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         model.rewards[action, j] += change * reward_error
@@ -104,27 +87,27 @@ def _(model, transition):
     return abs(reward_error) + dot_row(work, 0, work[0])
 
 
-@backed_up_value.register(LinearPart)
+@verbs.backed_up_value.register(LinearPart)
 def _(model, state, action, weights, discount):
     """b(s, a, w) = b_aᵀ s + γ wᵀ F_a s: the bracket of LEVI's target."""
-    future = dot_through(state, model.rows, action, weights)
+    future = verbs.dot_through(state, model.rows, action, weights)
     return dot(state, model.rewards[action]) + discount * future
 
 
-@backed_up_action_value.register(LinearPart)
+@verbs.backed_up_action_value.register(LinearPart)
 def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
     predict(model, state, action)
     return dot(state, model.rewards[action]) + discount * max_dot(weights, model.work[0])
 
 
-@add_expected.register(LinearPart)
+@verbs.add_expected.register(LinearPart)
 def _(model, state, action, weights, amount):
     """w += amount · F_a s."""
     add_columns(model.rows, action, state, weights, amount)
 
 
-@next_predecessor.register(LinearPart)
+@verbs.next_predecessor.register(LinearPart)
 def _(model, feature, link):
     """Search the columns in order; entry j of F_a has number a d + j."""
     rows = model.rows
@@ -134,13 +117,13 @@ def _(model, feature, link):
     return -1
 
 
-@predecessor.register(LinearPart)
+@verbs.predecessor.register(LinearPart)
 def _(model, feature, link):
     size = model.rows.shape[1]
     return link % size, model.rows[link // size, link % size, feature]
 
 
-@sample_next.register(LinearPart)
+@verbs.sample_next.register(LinearPart)
 def _(model, state, action, successor):
     """Write s̄ itself, which shrinks with the probability of termination."""
     predict(model, state, action)
@@ -203,12 +186,12 @@ def row_of(model, state, action):
     return (model.now[PHASE] * model.states + state.state_index[0]) * model.actions + action
 
 
-@fit.register(ExactPart)
+@verbs.fit.register(ExactPart)
 def _(model, transition):
     return 0.0
 
 
-@backed_up_value.register(ExactPart)
+@verbs.backed_up_value.register(ExactPart)
 def _(model, state, action, weights, discount):
     """r + γ wᵀ s̄, or r + γ (1 − β) wᵀŝ."""
     row = row_of(model, state, action)
@@ -216,7 +199,7 @@ def _(model, state, action, weights, discount):
     return model.rewards[row] + discount * model.survival[row] * future
 
 
-@backed_up_action_value.register(ExactPart)
+@verbs.backed_up_action_value.register(ExactPart)
 def _(model, state, action, weights, discount):
     """The invalid target: r + γ max_a' w_a'ᵀ s̄, or r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
     row = row_of(model, state, action)
@@ -224,13 +207,13 @@ def _(model, state, action, weights, discount):
     return model.rewards[row] + discount * model.survival[row] * future
 
 
-@add_expected.register(ExactPart)
+@verbs.add_expected.register(ExactPart)
 def _(model, state, action, weights, amount):
     row = row_of(model, state, action)
     add_row(model.expected, row, weights, amount * model.survival[row])
 
 
-@expected_next_state.register(ExactPart)
+@verbs.expected_next_state.register(ExactPart)
 def _(model, state, action, expected):
     row = row_of(model, state, action)
     for i in range(expected.shape[0]):
@@ -250,7 +233,7 @@ class ExactExpectation(Model):
         vectors = zeros((mdp.states + 1, context.width))
         state = empty_state(context.shape)
         for row in range(mdp.states):
-            load(features, row, state)
+            verbs.load(features, row, state)
             vectors[row] = dense(state, context.width)
         expected = np.einsum("psao,saod->psad", table.probabilities, vectors[table.successors])
         rewards = (table.probabilities * table.rewards).sum(axis=-1)
@@ -280,28 +263,28 @@ def survival(model, state, action):
     return 1.0 - ending if ending < 1.0 else 0.0
 
 
-@fit.register(EpisodicPart)
+@verbs.fit.register(EpisodicPart)
 def _(episodic, transition):
     """Move β and r always, ŝ only if there is a next state."""
     model, action = episodic.model, transition.action
     ended = 1.0 - transition.alive
     errors = abs(move(episodic.endings[action], transition.state, ended, model.step))
     if transition.alive > 0.0:
-        return errors + fit(model, transition)
+        return errors + verbs.fit(model, transition)
     row = model.rewards[action]
     return errors + abs(move(row, transition.state, transition.reward, model.step))
 
 
-@backed_up_value.register(EpisodicPart)
+@verbs.backed_up_value.register(EpisodicPart)
 def _(episodic, state, action, weights, discount):
     """r + γ (1 − β) wᵀŝ: the bracket of EVI's target."""
     model = episodic.model
-    future = dot_through(state, model.rows, action, weights)
+    future = verbs.dot_through(state, model.rows, action, weights)
     alive = survival(episodic, state, action)
     return dot(state, model.rewards[action]) + discount * alive * future
 
 
-@backed_up_action_value.register(EpisodicPart)
+@verbs.backed_up_action_value.register(EpisodicPart)
 def _(episodic, state, action, weights, discount):
     """The invalid target: r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
     model = episodic.model
@@ -310,14 +293,14 @@ def _(episodic, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * alive * future
 
 
-@add_expected.register(EpisodicPart)
+@verbs.add_expected.register(EpisodicPart)
 def _(episodic, state, action, weights, amount):
     """s̄ = (1 − β) ŝ."""
     alive = survival(episodic, state, action)
-    add_expected(episodic.model, state, action, weights, amount * alive)
+    verbs.add_expected(episodic.model, state, action, weights, amount * alive)
 
 
-@expected_next_state.register(EpisodicPart)
+@verbs.expected_next_state.register(EpisodicPart)
 def _(episodic, state, action, expected):
     """Write ŝ; return 1 − β."""
     predict(episodic.model, state, action)

@@ -27,6 +27,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model, Shape
 from expectant.core.memory import zeros
@@ -39,21 +40,7 @@ from expectant.core.updates import (
     shrink_covariance,
 )
 from expectant.core.vectors import add, dot
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    delegate,
-    dot_through,
-    fit,
-    function,
-    index,
-    next_predecessor,
-    predecessor,
-    sample_next,
-    size,
-    value,
-)
+from expectant.core.verbs import delegate, function, index, size, value
 from expectant.models.expectation import (
     LinearExpectation,
     LinearPart,
@@ -93,7 +80,7 @@ class KalmanPart(NamedTuple):
     ending: float
 
 
-delegate(KalmanPart, "linear", next_predecessor, predecessor, sample_next)
+delegate(KalmanPart, "linear", verbs.next_predecessor, verbs.predecessor, verbs.sample_next)
 
 
 @function
@@ -119,7 +106,7 @@ def update_statistics(model, transition, variance):
     add(state, model.mean_state, rate)
 
 
-@fit.register(KalmanPart)
+@verbs.fit.register(KalmanPart)
 def _(model, transition):
     """One step of the filter, in every output: g = C s / (1 + sᵀC s)."""
     linear, covariance, gain = model.linear, model.covariance, model.gain
@@ -164,12 +151,12 @@ def optimistic_value(model):
     return model.optimism * scale / model.ending
 
 
-@backed_up_value.register(KalmanPart)
+@verbs.backed_up_value.register(KalmanPart)
 def _(model, state, action, weights, discount):
     """b_aᵀs + γ (1 − u) wᵀ(F_a s + m s*) + u V⁺."""
     linear = model.linear
     unknown, moved = uncertainty(model, state, action)
-    future = dot_through(state, linear.rows, action, weights)
+    future = verbs.dot_through(state, linear.rows, action, weights)
     if moved != 0.0:
         for j in range(weights.shape[0]):
             future += moved * weights[j] * model.mean_state[j]
@@ -177,7 +164,7 @@ def _(model, state, action, weights, discount):
     return reward + discount * (1.0 - unknown) * future
 
 
-@backed_up_action_value.register(KalmanPart)
+@verbs.backed_up_action_value.register(KalmanPart)
 def _(model, state, action, weights, discount):
     """The same with max_a' w_a'ᵀ(F_a s + m s*): the invalid target of action values."""
     linear = model.linear
@@ -189,12 +176,12 @@ def _(model, state, action, weights, discount):
     return reward + discount * (1.0 - unknown) * max_dot(weights, linear.work[0])
 
 
-@add_expected.register(KalmanPart)
+@verbs.add_expected.register(KalmanPart)
 def _(model, state, action, weights, amount):
     """w += amount · (1 − u) (F_a s + m s*)."""
     unknown, moved = uncertainty(model, state, action)
     amount *= 1.0 - unknown
-    add_expected(model.linear, state, action, weights, amount)
+    verbs.add_expected(model.linear, state, action, weights, amount)
     for j in range(weights.shape[0]):
         weights[j] += amount * moved * model.mean_state[j]
 

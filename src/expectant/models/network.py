@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import zeros
@@ -28,16 +29,7 @@ from expectant.core.reductions import (
 )
 from expectant.core.rules import whole
 from expectant.core.vectors import add
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    fit,
-    function,
-    index,
-    size,
-    value,
-)
+from expectant.core.verbs import function, index, size, value
 from expectant.models.expectation import add_row, max_dot
 from expectant.step_sizes import Fixed, StepSize, as_step_size, step_size
 
@@ -87,7 +79,7 @@ def predict_next(model, action):
     sum_weighted_rows(model.work[0], model.heads, action, model.units, model.hidden)
 
 
-@fit.register(NetworkPart)
+@verbs.fit.register(NetworkPart)
 def _(model, transition):
     """One step down the gradient of ½‖s' − s̄‖² + ½(r − r(s, a))², s' = 0 at the end."""
     state, action, step = transition.state, transition.action, model.step
@@ -111,7 +103,7 @@ def _(model, transition):
     return abs(reward_error) + dot_row(work, 0, work[0])
 
 
-@backed_up_value.register(NetworkPart)
+@verbs.backed_up_value.register(NetworkPart)
 def _(model, state, action, weights, discount):
     """r(s, a) + γ wᵀ s̄(s, a), without writing s̄ out."""
     compute_hidden(model, state)
@@ -119,7 +111,7 @@ def _(model, state, action, weights, discount):
     return dot_row(model.rewards[0], action, model.hidden) + discount * future
 
 
-@backed_up_action_value.register(NetworkPart)
+@verbs.backed_up_action_value.register(NetworkPart)
 def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
     compute_hidden(model, state)
@@ -128,7 +120,7 @@ def _(model, state, action, weights, discount):
     return reward + discount * max_dot(weights, model.work[0])
 
 
-@add_expected.register(NetworkPart)
+@verbs.add_expected.register(NetworkPart)
 def _(model, state, action, weights, amount):
     compute_hidden(model, state)
     predict_next(model, action)

@@ -16,28 +16,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.core import tree
+from expectant.core import tree, verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Model
 from expectant.core.memory import full, zeros
 from expectant.core.reductions import dot_listed, dot_row, padded_size
 from expectant.core.rules import at_least, number, or_none, whole
 from expectant.core.vectors import dot
-from expectant.core.verbs import (
-    adapt_listed,
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    fit,
-    function,
-    index,
-    next_predecessor,
-    predecessor,
-    rate,
-    sample_next,
-    size,
-    value,
-)
+from expectant.core.verbs import function, index, rate, size, value
 from expectant.models.expectation import initial_rewards, max_dot
 from expectant.step_sizes import StepSize, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptivePart, adapt_rate, bound_rates
@@ -351,7 +337,7 @@ def put_large_first(columns, threshold, count):
     return large, total
 
 
-@fit.register(SparsePart)
+@verbs.fit.register(SparsePart)
 def _(model, transition):
     """The linear model's gradient step, on stored entries and new ones."""
     state, action, columns = transition.state, transition.action, model.columns
@@ -359,7 +345,7 @@ def _(model, transition):
     count = sum_expected(model, state, action)
     count = subtract_expected(columns, transition.next_state, transition.alive, count)
     large, squares = put_large_first(columns, model.threshold, count)
-    adapt_listed(model.step, columns, action, state, reward_error)
+    verbs.adapt_listed(model.step, columns, action, state, reward_error)
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         if change != 0.0:
@@ -369,7 +355,7 @@ def _(model, transition):
     return abs(reward_error) + squares
 
 
-@adapt_listed.register(AdaptivePart)
+@verbs.adapt_listed.register(AdaptivePart)
 def _(step, columns, action, state, reward_error):
     """As for dense columns: the slope of α_j is x_j (Σ_i e_i h_ij + e_r h_rj), over j's entries."""
     rewards = step.traces
@@ -386,7 +372,7 @@ def _(step, columns, action, state, reward_error):
         update_traces(columns, action, j, decay, used * x)
 
 
-@backed_up_value.register(SparsePart)
+@verbs.backed_up_value.register(SparsePart)
 def _(model, state, action, weights, discount):
     """b(s, a, w) = b_aᵀ s + γ wᵀ F_a s: the bracket of LEVI's target."""
     future = dot_expected(model, state, action, weights)
@@ -407,7 +393,7 @@ def max_touched_dot(columns, weights, count):
     return best
 
 
-@backed_up_action_value.register(SparsePart)
+@verbs.backed_up_action_value.register(SparsePart)
 def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
     count = sum_expected(model, state, action)
@@ -419,7 +405,7 @@ def _(model, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * future
 
 
-@add_expected.register(SparsePart)
+@verbs.add_expected.register(SparsePart)
 def _(model, state, action, weights, amount):
     """w += amount · F_a s, column by column."""
     for n in range(size(state)):
@@ -428,19 +414,19 @@ def _(model, state, action, weights, amount):
             add_column(model.columns, action, index(state, n), weights, change)
 
 
-@next_predecessor.register(SparsePart)
+@verbs.next_predecessor.register(SparsePart)
 def _(model, feature, link):
     columns = model.columns
     return columns.heads[feature] if link < 0 else columns.links[link // CHUNK, link % CHUNK]
 
 
-@predecessor.register(SparsePart)
+@verbs.predecessor.register(SparsePart)
 def _(model, feature, link):
     columns, q = model.columns, link // CHUNK
     return columns.owners[q] % columns.headers.shape[1], columns.values[q, link % CHUNK]
 
 
-@sample_next.register(SparsePart)
+@verbs.sample_next.register(SparsePart)
 def _(model, state, action, successor):
     """Write s̄ itself, which shrinks with the probability of termination."""
     count = sum_expected(model, state, action)

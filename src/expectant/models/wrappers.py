@@ -27,7 +27,7 @@ from expectant.core.memory import zeros
 from expectant.core.reductions import dot_row
 from expectant.core.rules import at_least, instance_of
 from expectant.core.vectors import Weighted, dot, state_value
-from expectant.core.verbs import delegate, function
+from expectant.core.verbs import delegate, function, index, size, value
 from expectant.models.expectation import LinearExpectation, LinearPart
 from expectant.models.sparse import SparsePart, with_links
 
@@ -56,19 +56,19 @@ delegate(ExplorationBonusPart, "model", verbs.next_predecessor, verbs.predecesso
 def exploration_bonus(model, state, action):
     """κ Σ |x_i| √τ_i / Σ |x_i|."""
     total, weight = 0.0, 0.0
-    for n in range(verbs.size(state)):
-        steps = float(model.clock[0] - model.tried[action, verbs.index(state, n)])
-        total += abs(verbs.value(state, n)) * math.sqrt(steps)
-        weight += abs(verbs.value(state, n))
+    for n in range(size(state)):
+        steps = float(model.clock[0] - model.tried[action, index(state, n)])
+        total += abs(value(state, n)) * math.sqrt(steps)
+        weight += abs(value(state, n))
     return model.kappa * total / weight if weight > 0.0 else 0.0
 
 
 @verbs.on_transition.register(ExplorationBonusPart)
 def _(model, transition):
     model.clock[0] += 1
-    for n in range(verbs.size(transition.state)):
-        if verbs.value(transition.state, n) != 0.0:
-            model.tried[transition.action, verbs.index(transition.state, n)] = model.clock[0]
+    for n in range(size(transition.state)):
+        if value(transition.state, n) != 0.0:
+            model.tried[transition.action, index(transition.state, n)] = model.clock[0]
     verbs.on_transition(model.model, transition)
 
 
@@ -131,8 +131,8 @@ def _(cached, transition):
     model, transposed = cached.model, cached.transposed
     state, action = transition.state, transition.action
     error = verbs.fit(model, transition)
-    for n in range(verbs.size(state)):
-        j = verbs.index(state, n)
+    for n in range(size(state)):
+        j = index(state, n)
         for i in range(transposed.shape[1]):
             transposed[action, i, j] = model.rows[action, j, i]
         future = dot_row(model.rows[action], j, cached.weights)
@@ -150,8 +150,8 @@ def _(cached, state, action, weights, discount):
 def _(cached, state, change, discount):
     lookahead, transposed = cached.lookahead, cached.transposed
     for action in range(lookahead.shape[0]):
-        for n in range(verbs.size(state)):
-            i, amount = verbs.index(state, n), discount * change * verbs.value(state, n)
+        for n in range(size(state)):
+            i, amount = index(state, n), discount * change * value(state, n)
             for j in range(lookahead.shape[1]):
                 lookahead[action, j] += amount * transposed[action, i, j]
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.interfaces import BuildContext
 from expectant.core.memory import zeros
 from expectant.core.reductions import add_to_row, dot_row
@@ -23,20 +24,7 @@ from expectant.core.updates import (
     leave_trace,
 )
 from expectant.core.vectors import add, dense, dot, empty_state
-from expectant.core.verbs import (
-    add_expected,
-    backed_up_value,
-    begin,
-    delegate,
-    dot_through,
-    duration,
-    fit_options,
-    function,
-    load,
-    policy_of,
-    sample_next,
-    stop_of,
-)
+from expectant.core.verbs import delegate, function
 from expectant.domains.finite import phase_array, require_mdp
 from expectant.exact.options import option_durations, option_model
 from expectant.features.discrete import feature_table
@@ -96,7 +84,7 @@ def move_option(models, option, transition, stopping, discount):
     return abs(reward_error) + state_error
 
 
-@fit_options.register(LinearOptionsPart)
+@verbs.fit_options.register(LinearOptionsPart)
 def _(models, options, transition, behaviour, discount):
     """e ← ρ(e + s), all weights move by α δ e, then e ← γλ(1 − β) e, for every option.
 
@@ -106,14 +94,14 @@ def _(models, options, transition, behaviour, discount):
     errors = 0.0
     for option in range(models.traces.shape[0]):
         trace = models.traces[option]
-        policy_of(options, option, transition.state, models.probabilities)
+        verbs.policy_of(options, option, transition.state, models.probabilities)
         ratio = models.probabilities[transition.action] / behaviour[transition.action]
         if ratio == 0.0:
             clear_trace(trace)
             continue
         stopping = 1.0
         if transition.alive > 0.0:
-            stopping = stop_of(options, option, transition.next_state)
+            stopping = verbs.stop_of(options, option, transition.next_state)
         enter_trace(trace, transition.state, ratio)
         if models.bounded:
             bound_trace(trace, transition.state, models.step)
@@ -122,24 +110,24 @@ def _(models, options, transition, behaviour, discount):
     return errors
 
 
-@backed_up_value.register(LinearOptionsPart)
+@verbs.backed_up_value.register(LinearOptionsPart)
 def _(models, state, option, weights, discount):
     """b_oᵀ s + wᵀ F_o s, which contains the discount."""
-    future = dot_through(state, models.rows, option, weights)
+    future = verbs.dot_through(state, models.rows, option, weights)
     return dot(state, models.rewards[option]) + future
 
 
-@duration.register(LinearOptionsPart)
+@verbs.duration.register(LinearOptionsPart)
 def _(models, state, option):
     return dot(state, models.durations[option])
 
 
-@add_expected.register(LinearOptionsPart)
+@verbs.add_expected.register(LinearOptionsPart)
 def _(models, state, option, weights, amount):
     add_columns(models.rows, option, state, weights, amount)
 
 
-@sample_next.register(LinearOptionsPart)
+@verbs.sample_next.register(LinearOptionsPart)
 def _(models, state, option, successor):
     clear_trace(models.work[0])
     add_columns(models.rows, option, state, models.work[0], 1.0)
@@ -148,7 +136,7 @@ def _(models, state, option, successor):
     return 1.0
 
 
-@begin.register(LinearOptionsPart)
+@verbs.begin.register(LinearOptionsPart)
 def _(models, state, rng):
     for option in range(models.traces.shape[0]):
         clear_trace(models.traces[option])
@@ -179,16 +167,16 @@ class ExactOptionsPart(NamedTuple):
     durations: np.ndarray
 
 
-delegate(ExactOptionsPart, "model", add_expected)
+delegate(ExactOptionsPart, "model", verbs.add_expected)
 
 
-@backed_up_value.register(ExactOptionsPart)
+@verbs.backed_up_value.register(ExactOptionsPart)
 def _(models, state, option, weights, discount):
     """r̂ + wᵀn̂, which contains the discount."""
-    return backed_up_value(models.model, state, option, weights, 1.0)
+    return verbs.backed_up_value(models.model, state, option, weights, 1.0)
 
 
-@duration.register(ExactOptionsPart)
+@verbs.duration.register(ExactOptionsPart)
 def _(models, state, option):
     return models.durations[row_of(models.model, state, option)]
 
@@ -225,9 +213,9 @@ def _tabulate(
     policies = zeros((count, states, context.actions))
     stops, features = zeros((count, states)), zeros((states, context.width))
     for number in range(states):
-        load(table, number, state)
+        verbs.load(table, number, state)
         features[number] = dense(state, context.width)
         for option in range(count):
-            policy_of(options, option, state, policies[option, number])
-            stops[option, number] = stop_of(options, option, state)
+            verbs.policy_of(options, option, state, policies[option, number])
+            stops[option, number] = verbs.stop_of(options, option, state)
     return policies, stops, features

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext, Option
 from expectant.core.memory import zeros
@@ -25,16 +26,7 @@ from expectant.core.updates import (
     softmax,
 )
 from expectant.core.vectors import add, dot
-from expectant.core.verbs import (
-    begin,
-    function,
-    index,
-    learn_options,
-    policy_of,
-    size,
-    stop_of,
-    value,
-)
+from expectant.core.verbs import function, index, size, value
 
 
 class SubtaskOptionsPart(NamedTuple):
@@ -88,12 +80,12 @@ def can_stop(options, option, state):
     return stopping_value(options, option, state) >= dot(state, options.values[option])
 
 
-@policy_of.register(SubtaskOptionsPart)
+@verbs.policy_of.register(SubtaskOptionsPart)
 def _(options, number, state, probabilities):
     softmax(options.policies[number], state, probabilities)
 
 
-@stop_of.register(SubtaskOptionsPart)
+@verbs.stop_of.register(SubtaskOptionsPart)
 def _(options, number, state):
     return 1.0 if can_stop(options, number, state) else 0.0
 
@@ -134,7 +126,7 @@ def improve_option(options, option, transition, ratio, discount):
     return abs(error)
 
 
-@learn_options.register(SubtaskOptionsPart)
+@verbs.learn_options.register(SubtaskOptionsPart)
 def _(options, transition, behaviour, weights, discount):
     errors = 0.0
     for i in range(weights.shape[0]):
@@ -146,7 +138,7 @@ def _(options, transition, behaviour, weights, discount):
     return errors
 
 
-@begin.register(SubtaskOptionsPart)
+@verbs.begin.register(SubtaskOptionsPart)
 def _(options, state, rng):
     for option in range(options.values.shape[0]):
         clear_trace(options.value_traces[option])

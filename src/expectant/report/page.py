@@ -15,11 +15,7 @@ import numpy as np
 
 from expectant.core.errors import require_extra
 from expectant.core.files import write_text
-from expectant.report.formatting import (
-    format_estimate,
-    format_number,
-    format_percent,
-)
+from expectant.report.formatting import format_estimate, format_number, format_percent
 from expectant.report.palette import Palette
 from expectant.report.sections import BADGES, UNKNOWN, Curves, Header, Section
 

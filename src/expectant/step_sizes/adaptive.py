@@ -10,22 +10,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import BuildContext
 from expectant.core.memory import full, zeros
 from expectant.core.rules import at_least, flag, positive
-from expectant.core.verbs import (
-    adapt,
-    adapt_columns,
-    delegate,
-    function,
-    index,
-    mean_rate,
-    rate,
-    size,
-    value,
-    value_change,
-)
+from expectant.core.verbs import adapt, delegate, function, index, rate, size, value
 from expectant.step_sizes.step_size import StepSize, squared_length
 
 MIN_LOG_RATE, MAX_LOG_CHANGE = -20.0, 2.0
@@ -100,7 +90,7 @@ def _(step, row, state, error):
         traces[row, i] = traces[row, i] * max(1.0 - alpha * x * x, 0.0) + alpha * error * x
 
 
-@adapt_columns.register(AdaptiveColumnsPart)
+@verbs.adapt_columns.register(AdaptiveColumnsPart)
 def _(step, action, state, reward_error, errors):
     """One α_j per column, with slope x_j (Σ_i e_i h_ij + e_r h_rj), e the errors of its outputs."""
     traces, shared = step.traces, step.rewards
@@ -138,13 +128,13 @@ def effective_step(step, row, state):
     return total
 
 
-@mean_rate.register(AdaptivePart)
+@verbs.mean_rate.register(AdaptivePart)
 def _(step, row, state):
     length = squared_length(state)
     return effective_step(step, row, state) / length if length > 0.0 else 0.0
 
 
-@value_change.register(AdaptivePart)
+@verbs.value_change.register(AdaptivePart)
 def _(step, row, state, error):
     return effective_step(step, row, state) * error
 

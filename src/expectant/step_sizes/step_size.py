@@ -12,20 +12,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from expectant.core import verbs
 from expectant.core.config import parameter
 from expectant.core.interfaces import Buildable, BuildContext
 from expectant.core.rules import Rule, at_least, flag, one_of
-from expectant.core.verbs import (
-    adapt,
-    adapt_columns,
-    function,
-    mean_rate,
-    rate,
-    size,
-    tick,
-    value,
-    value_change,
-)
+from expectant.core.verbs import adapt, function, rate, size, value
 
 
 @function
@@ -74,12 +65,12 @@ def _(step, row, state, n):
     return step
 
 
-@mean_rate.register(float)
+@verbs.mean_rate.register(float)
 def _(step, row, state):
     return step
 
 
-@value_change.register(float)
+@verbs.value_change.register(float)
 def _(step, row, state, error):
     return step * error * squared_length(state)
 
@@ -91,11 +82,11 @@ def use_current_step(part_type: type) -> None:
     def _(step, row, state, n):
         return step.current[0]
 
-    @mean_rate.register(part_type)
+    @verbs.mean_rate.register(part_type)
     def _(step, row, state):
         return step.current[0]
 
-    @value_change.register(part_type)
+    @verbs.value_change.register(part_type)
     def _(step, row, state, error):
         return step.current[0] * error * squared_length(state)
 
@@ -163,12 +154,12 @@ def _(step, row, state, error):
     step.current[0] = decayed / total if step.bounded and total > 1.0 else decayed
 
 
-@tick.register(DecayingPart)
+@verbs.tick.register(DecayingPart)
 def _(step):
     step.clock[0] += 1
 
 
-@adapt_columns.register(DecayingPart)
+@verbs.adapt_columns.register(DecayingPart)
 def _(step, action, state, reward_error, errors):
     """Count the fits of a model, which no :func:`tick` does."""
     step.clock[0] += 1
