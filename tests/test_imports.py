@@ -31,7 +31,7 @@ LAYERS = [
     {"cli", "studies"},
 ]
 # A result draws itself when it is asked to; the command `watch` reads config files.
-ON_DEMAND = {("engine.result", "report"), ("report.watch", "experiments")}
+ON_DEMAND = {("engine.result", "report"), ("report.animation", "experiments")}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.engine import checkpoint as saving
+from expectant.engine import learner_file as saving
 from expectant.experiments.best import best
 from expectant.experiments.config_file import parse_config, read_config
 from expectant.experiments.sweep import run_sweep

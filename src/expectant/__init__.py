@@ -54,9 +54,9 @@ from expectant.report.plot import plot
 from expectant.version import VERSION
 
 if TYPE_CHECKING:  # the same as _LATER
-    from expectant.experiments.quick_check import quick_check
     from expectant.experiments.sweep import Sweep
-    from expectant.report.watch import watch
+    from expectant.experiments.try_environment import quick_check
+    from expectant.report.animation import watch
 
 __all__ = [
     "Agent", "Backups", "CachedPolicy", "CachedValues", "Corridor", "Counterexample", "Domain",
@@ -72,8 +72,8 @@ __version__ = VERSION
 
 _LATER = {  # imported when first used, because they need heavy libraries
     "Sweep": "expectant.experiments.sweep",
-    "quick_check": "expectant.experiments.quick_check",
-    "watch": "expectant.report.watch",
+    "quick_check": "expectant.experiments.try_environment",
+    "watch": "expectant.report.animation",
 }
 
 

@@ -10,8 +10,8 @@ from hall_env import HallEnv
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.checkpoint import states_of
 from expectant.engine.driver import drive, new_control
+from expectant.engine.learner_file import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, respond, simulate
 from expectant.engine.setup import Setup
 

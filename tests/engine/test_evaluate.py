@@ -11,7 +11,7 @@ from hall_env import CELLS, Hall, HallEnv
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.checkpoint import states_of
+from expectant.engine.learner_file import states_of
 
 WRONG: Any = 5
 FORWARD = [-0.1 * (CELLS - 2 - start) + 0.9 for start in range(CELLS - 1)]  # from every cell

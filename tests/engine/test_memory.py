@@ -18,7 +18,7 @@ from expectant.core.memory import (
     available_memory,
     memory_limit,
 )
-from expectant.experiments import engines
+from expectant.experiments import executors
 from expectant.experiments.sweep import Sweep
 
 MIB = 2**20
@@ -166,7 +166,7 @@ def test_runs_that_are_kept_must_fit_together(monkeypatch):
 
 def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path):
     monkeypatch.setenv("EXPECTANT_MEMORY", "60 MiB")
-    run_one, lock, under_way, most = engines.run_one, threading.Lock(), [0], [0]
+    run_one, lock, under_way, most = executors.run_one, threading.Lock(), [0], [0]
 
     def counted(*arguments):
         with lock:
@@ -179,7 +179,7 @@ def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path):
             with lock:
                 under_way[0] -= 1
 
-    monkeypatch.setattr(engines, "run_one", counted)
+    monkeypatch.setattr(executors, "run_one", counted)
     sweep = Sweep(domain=CAR, features=MIDDLING, agents={"ahead": AGENT}, steps=2, runs=4)
     assert sweep.run(tmp_path / "sweep", compiled=False, threads=3).computed == 1
     assert most == [1]

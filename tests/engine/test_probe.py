@@ -11,8 +11,8 @@ import pytest
 import expectant as ex
 from expectant.core import tree
 from expectant.core.verbs import encode
-from expectant.engine.checkpoint import states_of
 from expectant.engine.driver import drive, new_control
+from expectant.engine.learner_file import states_of
 from expectant.engine.loop import simulate
 from expectant.engine.probe import (
     TOPICS,

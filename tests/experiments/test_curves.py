@@ -12,7 +12,7 @@ import expectant as ex
 from expectant.engine.driver import new_control
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
-from expectant.experiments.engines import Kernels, Task, run_one
+from expectant.experiments.executors import Kernels, Task, run_one
 from expectant.experiments.trials import Trial
 
 

@@ -17,7 +17,7 @@ import expectant as ex
 from expectant.agents.q_learning import QLearningPart
 from expectant.core import config, dispatch
 from expectant.core.verbs import learn
-from expectant.experiments.engines import Task, run_batch
+from expectant.experiments.executors import Task, run_batch
 from expectant.experiments.store import versions
 from expectant.experiments.trials import DECIDING, PACKAGE, package_code, trial_hash
 

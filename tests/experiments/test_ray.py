@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from experiments.sweeping import TRIAL, config_text, results, start
 
-from expectant.experiments.engines import Kernels, Task, TaskResult, use_ray
+from expectant.experiments.executors import Kernels, Task, TaskResult, use_ray
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra 'ray'"

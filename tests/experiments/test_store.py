@@ -48,7 +48,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     def forbidden(*arguments, **keywords):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("expectant.experiments.engines.run_one", forbidden)
+    monkeypatch.setattr("expectant.experiments.executors.run_one", forbidden)
     again, fewer = compute([TRIAL, replace(TRIAL, runs=20, label="other")], store).curves()
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])

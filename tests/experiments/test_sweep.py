@@ -182,16 +182,16 @@ def test_problems_are_reported_also_from_the_store(tmp_path, monkeypatch):
 @pytest.fixture
 def broken(monkeypatch):
     """Runs of one setting raise while the switch is on."""
-    from expectant.experiments import engines
+    from expectant.experiments import executors
 
-    switch, plain = {"on": True}, engines.run_one
+    switch, plain = {"on": True}, executors.run_one
 
     def run_one(task, *rest):
         if switch["on"] and task.trial.agent.action_step.step == 0.1:
             raise ZeroDivisionError("no luck")
         return plain(task, *rest)
 
-    monkeypatch.setattr(engines, "run_one", run_one)
+    monkeypatch.setattr(executors, "run_one", run_one)
     return switch
 
 

@@ -11,8 +11,8 @@ import expectant as ex
 from expectant.core.interfaces import Agent, BuildContext
 from expectant.core.rng import evaluation_streams, generator, run_streams
 from expectant.core.verbs import act, learn, plan, preference
-from expectant.engine.checkpoint import states_of
 from expectant.engine.driver import drive, new_control
+from expectant.engine.learner_file import states_of
 from expectant.engine.loop import simulate
 from expectant.engine.setup import Setup
 

@@ -9,7 +9,7 @@ import pytest
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Level
 from expectant.report import Palette, draw_panels
-from expectant.report.chart import Chart, Plot, chart_of, curve_of, palette_of
+from expectant.report.chart_data import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.report.figure import chart_figure
 
 

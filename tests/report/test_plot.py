@@ -10,7 +10,7 @@ from made_results import result_of
 from matplotlib.figure import Figure
 
 import expectant as ex
-from expectant.report.chart import Curve
+from expectant.report.chart_data import Curve
 from expectant.report.formatting import agent_names
 from expectant.report.plot import bin_size, common_switches, curves_of, style_keys  # fmt: skip
 

@@ -11,7 +11,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.config_file import parse_config
 from expectant.experiments.curves import group_panels
 from expectant.experiments.study_report import close_up_panels, drawn_panels
-from expectant.report.chart import chart_of
+from expectant.report.chart_data import chart_of
 
 
 def panel(

@@ -29,7 +29,7 @@ from expectant.domains.external import (
     numbered_states,
     observation_spec,
 )
-from expectant.engine import checkpoint, loop
+from expectant.engine import learner_file, loop
 from expectant.engine.divergence import explain_divergence
 from expectant.engine.driver import request_action
 from expectant.engine.loop import FIRST, GOES_ON, TERMINATED, Run
@@ -207,10 +207,10 @@ class Learner:
             "observation_spec": self.observation_spec._asdict(),
             "components": self._run.domain.received.size,
             "action": self._action,
-            "streams": checkpoint.states_of(self._streams),
+            "streams": learner_file.states_of(self._streams),
             "ties": self._ties.bit_generator.state,
         }
-        checkpoint.write(Path(path), facts, self._run)
+        learner_file.write(Path(path), facts, self._run)
 
     @classmethod
     def load(
@@ -228,7 +228,7 @@ class Learner:
         check indices in a file: load one from a stranger with ``compiled=False``.
         """
         path = Path(path)
-        facts, arrays = checkpoint.read(path)
+        facts, arrays = learner_file.read(path)
         try:
             agent = Agent.from_dict(facts["agent"], trust=trust)
             features = Features.from_dict(facts["features"], trust=trust)
@@ -241,8 +241,8 @@ class Learner:
             held = sum(array.nbytes for array in arrays.values())
             with refuse_large("Learner.load", ALWAYS_FREE + WHILE_BUILDING * held):
                 built, streams = learner._setup(components).build(0)
-            run, ties = checkpoint.restore(built, arrays), generator(0, 0)
-            checkpoint.set_states(streams, facts["streams"])
+            run, ties = learner_file.restore(built, arrays), generator(0, 0)
+            learner_file.set_states(streams, facts["streams"])
             ties.bit_generator.state = facts["ties"]
             action = whole(BETWEEN_EPISODES, learner.n_actions - 1).check(
                 "Learner.load", "action", facts["action"]

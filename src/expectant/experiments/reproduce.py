@@ -25,7 +25,7 @@ from expectant.experiments.curves import (
     settings_hashes,
     write_curves,
 )
-from expectant.experiments.engines import make_engine
+from expectant.experiments.executors import make_engine
 from expectant.experiments.runner import Work, arm_of, write_trials
 from expectant.experiments.store import (
     CONFIG,

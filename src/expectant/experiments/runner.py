@@ -14,7 +14,7 @@ from expectant.analysis.panel import Panel
 from expectant.core.errors import describe_error
 from expectant.engine.progress import OverallProgress, say
 from expectant.experiments.curves import group_panels
-from expectant.experiments.engines import Engine, Task, make_engine
+from expectant.experiments.executors import Engine, Task, make_engine
 from expectant.experiments.grid import settings_of, value_text
 from expectant.experiments.store import (
     TRIALS,

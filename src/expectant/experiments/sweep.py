@@ -16,7 +16,7 @@ from expectant.core.interfaces import Agent, Domain, Features
 from expectant.engine.progress import say
 from expectant.experiments.best import Best, best
 from expectant.experiments.config_file import Experiment, experiment_of, parse_config
-from expectant.experiments.engines import make_engine
+from expectant.experiments.executors import make_engine
 from expectant.experiments.runner import Work, write_trials
 from expectant.experiments.store import RUN, SWEEP, TRIALS, Store, lock_folder
 from expectant.experiments.toml_tables import parse_toml, read_text, to_toml

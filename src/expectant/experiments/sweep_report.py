@@ -29,7 +29,7 @@ from expectant.report import (
     draw_chart,
     write_page,
 )
-from expectant.report.chart import Chart, Curve, Plot, columns_for
+from expectant.report.chart_data import Chart, Curve, Plot, columns_for
 from expectant.report.formatting import format_interval, format_number, parameter_name, slug
 
 MOST_ROWS = 300  # of the table of trials

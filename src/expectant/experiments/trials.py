@@ -41,7 +41,7 @@ PASS_COST = 4.0  # work of a step without planning, in planning backups
 PACKAGE = Path(__file__).parents[1]
 PRESENTATION = ("cli", "experiments", "report", "studies")  # folders that decide no numbers, except
 DECIDING = {  # these files
-    "experiments/trials.py", "experiments/engines.py", "experiments/probes.py",
+    "experiments/trials.py", "experiments/executors.py", "experiments/probes.py",
     "experiments/recording.py",
 }  # fmt: skip
 HASHED_ELSEWHERE = {"gymnasium", "expectant", "numpy"}

@@ -1,6 +1,6 @@
 """Figures, animations and the interactive page, drawn from plain data."""
 
-from expectant.report.chart import Chart, chart_of, palette_of
+from expectant.report.chart_data import Chart, chart_of, palette_of
 from expectant.report.figure import draw_chart, draw_panels
 from expectant.report.page import write_page
 from expectant.report.palette import Palette, Style

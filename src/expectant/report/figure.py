@@ -19,7 +19,7 @@ import numpy as np
 from expectant.analysis.panel import Panel
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
-from expectant.report.chart import Chart, Curve, Plot, chart_of, palette_of
+from expectant.report.chart_data import Chart, Curve, Plot, chart_of, palette_of
 from expectant.report.formatting import format_number
 from expectant.report.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette, Style
 

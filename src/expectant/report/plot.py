@@ -17,7 +17,7 @@ from expectant.core.config import snake_case
 from expectant.core.errors import require_extra
 from expectant.core.files import write_bytes
 from expectant.exact.reference_return import common_optimum
-from expectant.report.chart import Chart, Curve, Plot, curve_of
+from expectant.report.chart_data import Chart, Curve, Plot, curve_of
 from expectant.report.figure import FILES, chart_figure, render, use_style
 from expectant.report.formatting import agent_names
 from expectant.report.palette import AGENTS, Palette

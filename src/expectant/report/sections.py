@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
-from expectant.report.chart import Chart
+from expectant.report.chart_data import Chart
 from expectant.report.formatting import figure_name, format_number, slug
 from expectant.report.palette import Palette
 

@@ -23,7 +23,7 @@ from expectant.engine.probe import States, copy_subject, load_probe, probe_agent
 from expectant.engine.progress import Reporter, ShowFraction, make_reporter
 from expectant.engine.run import RULES, check_arguments
 from expectant.engine.setup import Setup, load_loop
-from expectant.report.chart import value_range
+from expectant.report.chart_data import value_range
 from expectant.report.figure import new_figure, use_style
 from expectant.report.palette import SWITCH_COLOUR
 

@@ -14,8 +14,7 @@ from expectant.cli import app
 from expectant.core.interfaces import Drawing, Exit
 from expectant.engine.progress import Silent
 from expectant.engine.setup import Setup
-from expectant.report.figure import use_style
-from expectant.report.watch import (
+from expectant.report.animation import (
     Frame,
     Layout,
     Recording,
@@ -26,6 +25,7 @@ from expectant.report.watch import (
     watch,
     write_animation,
 )
+from expectant.report.figure import use_style
 
 FIVE = ex.Corridor(cells=5, slip=0.0)
 EXACT = ex.Lookahead.paper(1.0, model="exact", planning_steps=10, epsilon=0.3)

@@ -45,7 +45,7 @@ from expectant.features import Categorical, Identity, Joined, OneHot, Tiles
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
 from expectant.jit.compile import use_compiled
 from expectant.report import Curves, Environment, Header, Table, write_page
-from expectant.report.chart import chart_of, palette_of
+from expectant.report.chart_data import chart_of, palette_of
 from expectant.report.formatting import format_interval, format_number
 from expectant.step_sizes import StepSize
 

@@ -12,7 +12,7 @@ from hall_env import CELLS, HallEnv
 
 import expectant as ex
 from expectant.backups import replay as replay_module
-from expectant.engine import checkpoint as saving
+from expectant.engine import learner_file as saving
 
 PLAIN = ex.QLearning.paper(0.1)
 

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.experiments import quick_check as module
+from expectant.experiments import try_environment as module
 from expectant.experiments.config_file import read_config
-from expectant.experiments.quick_check import (
+from expectant.experiments.try_environment import (
     Bench,
     Candidate,
     Deadline,

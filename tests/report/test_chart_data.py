@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.report.chart import chart_of, value_range
+from expectant.report.chart_data import chart_of, value_range
 from expectant.report.formatting import format_number
 
 

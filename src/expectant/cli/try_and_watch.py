@@ -39,7 +39,7 @@ def try_agents(
     Writes report.html and a config file for `expectant run`.
     """
     with plain_errors("gym", "experiments", "optuna", "report"):
-        from expectant.experiments.quick_check import folder_name, quick_check
+        from expectant.experiments.try_environment import folder_name, quick_check
 
         folder = out or Path("results", "try", folder_name(environment))
         check = quick_check(
