@@ -79,7 +79,7 @@ def test_addresses_and_links(report: Report) -> None:
 def test_the_sentence_and_the_bars_count_the_claims_of_the_source(report: Report) -> None:
     summary = Summary(report.verdicts, total=4)
     assert summary.sentence == (
-        "Of the paper's 4 claims, 1 holds under every interpretation and 3 under some."
+        "Of the paper's 4 claims, 1 holds wherever it was judged and 3 under some interpretations."
     )
     assert Summary(report.verdicts, total=29).sentence.startswith("Of 4 of the paper's 29 claims, ")
     assert summary.bars[0] == (

@@ -28,8 +28,8 @@ PREFERRED = "preferred"  # the interpretation that is shown first, if there is o
 FARTHEST = 8.0  # margins from the claimed number to the end of the axis of a claim
 NEAREST = 1.6
 SENTENCE = {  # of one claim, and of several
-    "every": ("holds under every interpretation", "hold under every interpretation"),
-    "some": ("under some", "under some"),
+    "every": ("holds wherever it was judged", "hold wherever they were judged"),
+    "some": ("under some interpretations", "under some interpretations"),
     "none": ("under none", "under none"),
     "undecided": ("is undecided", "are undecided"),
 }
