@@ -39,7 +39,6 @@ from expectant.engine.result import Result
 from expectant.engine.run import check_part
 from expectant.engine.setup import Setup, load_loop
 from expectant.jit.compile import Kernel, use_compiled
-from expectant.models.sparse import count_evicted
 
 WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
@@ -189,11 +188,6 @@ class Learner:
         rows = np.asarray(vectors, float).reshape(-1, d)
         active, nowhere = np.arange(d), np.full(1, -1)
         return np.array([state_value(weights, Weighted(active, row, nowhere)) for row in rows])
-
-    @property
-    def evicted(self) -> int:
-        """The number of entries that its model has evicted for lack of capacity."""
-        return 0 if self._run is None else count_evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` continues with the same bits."""
