@@ -364,7 +364,7 @@ def grow(part):
 
 # ------------------------------------------------------------------------------------------- agents
 # Agents implement act, learn and preference; one that plans also implements plan, usually by
-# agents/planner.py, which calls back_up.
+# agents/planning_loop.py, which calls back_up.
 
 
 @verb
