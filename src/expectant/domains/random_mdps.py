@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.core.config import parameter
 from expectant.core.rng import SEED
-from expectant.core.rules import at_least, between, flag, whole
+from expectant.core.rules import at_least, between, flag, or_none, whole
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 
 
@@ -116,7 +116,8 @@ class Garnet(RandomTask):
     Reward
         every state and action has a mean, drawn from N(0, 1) with the task; only a fraction
         ``paying`` of them pays, the others have mean 0. The outcomes of an action differ from its
-        mean by N(0, ``noise``²), drawn with the task.
+        mean by N(0, ``noise``²), drawn with the task. With ``switch_every`` there are four tasks
+        in turn that differ in their rewards.
     Start
         uniform over all states.
     End
@@ -133,6 +134,12 @@ class Garnet(RandomTask):
     noise: float = parameter(
         at_least(0.0), default=0.0, meaning="standard deviation of rewards between outcomes"
     )
+    switch_every: int | None = parameter(
+        or_none(whole(1)),
+        default=None,
+        kw_only=True,
+        meaning="episodes after which rewards change (None: never)",
+    )
 
     def validate(self) -> None:
         if self.branching > self.states:
@@ -145,14 +152,20 @@ class Garnet(RandomTask):
         pairs, shape = self.states * self.actions, (self.states, self.actions)
         targets = _sample_distinct(rng, self.states, self.branching, pairs)
         probabilities = rng.dirichlet(np.ones(self.branching), pairs) * (1.0 - self.ending)
-        means = rng.standard_normal(shape) * (rng.random(shape) < self.paying)
         outcomes = (*shape, self.branching + 1)
-        rewards = means[..., None] + self.noise * rng.standard_normal(outcomes)
+
+        def draw_rewards() -> np.ndarray:
+            means = rng.standard_normal(shape) * (rng.random(shape) < self.paying)
+            return means[..., None] + self.noise * rng.standard_normal(outcomes)
+
+        phases = 1 if self.switch_every is None else 4
+        rewards = np.array([draw_rewards() for _ in range(phases)])
         return FiniteMDP(
             probabilities=np.c_[probabilities, np.full(pairs, self.ending)].reshape(outcomes),
             rewards=rewards,
             successors=np.c_[targets, np.full(pairs, END)].reshape(outcomes),
             endless=self.ending == 0.0,
+            switch_every=self.switch_every,
         )
 
 
