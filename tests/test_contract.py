@@ -436,7 +436,7 @@ LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of val
     "rviq_learning": ex.RVIQLearning(ex.step_sizes.Fixed(0.1, per="feature"), reference="mean"),
     "q_planning": ex.QPlanning.paper(0.1, model="true", planning_steps=2, interpretation=ex.Interpretation(stored_action=True)),
     "lookahead": ex.Lookahead.paper(0.1, 0.1, planning_steps=2, interpretation=ex.Interpretation(replayed_fits=1)),
-    "kalman": ex.Lookahead(model=ex.models.KalmanExpectation(optimism=0.5, continuation_prior=True)),
+    "kalman": ex.Lookahead(model=ex.models.DefaultExpectation()),
     "rollouts": ex.Lookahead(backups=ex.backups.Rollout(2)),
     "network": ex.Lookahead.paper(0.02, model="true", values=ex.agents.NetworkValues(3), planning_steps=2),
     "cached_values": ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=2),

@@ -16,6 +16,8 @@ from expectant.core.updates import add_process_noise, estimation_variance, shrin
 from expectant.core.vectors import Weighted, dense
 from expectant.core.verbs import add_expected, backed_up_value, fit, function
 from expectant.jit.compile import kernel_for
+from expectant.models.change_detection import build_change_test, detect_change
+from expectant.models.expectation import write_errors
 
 CORRIDOR = ex.Corridor(slip=0.25)
 FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
@@ -37,18 +39,18 @@ def test_without_noise_it_is_ridge_regression(features, prior):
     seen = list(some_transitions(built, 300))
     for transition in seen:
         fit(model, transition)
-    width, size = built.setting.width, built.shape.size
+    width, size, ridge = built.setting.width, built.shape.size, built.shape.active / prior
     for action in range(2):
         rows = [t for t in seen if t.action == action]
         inputs = np.array([dense(t.state, width)[:size] for t in rows])
         outputs = np.array([t.alive * dense(t.next_state, width)[:size] for t in rows])
         rewards = np.array([t.reward for t in rows])
-        penalised = np.vstack([inputs, np.eye(size) / np.sqrt(prior)])
+        penalised = np.vstack([inputs, np.eye(size) * np.sqrt(ridge)])
         targets = np.vstack([np.c_[outputs, rewards], np.zeros((size, size + 1))])
         expected = np.linalg.lstsq(penalised, targets, rcond=None)[0]
         np.testing.assert_allclose(model.linear.rows[action, :, :size], expected[:, :-1], atol=1e-8)
         np.testing.assert_allclose(model.linear.rewards[action, :size], expected[:, -1], atol=1e-8)
-        inverse = np.linalg.inv(inputs.T @ inputs + np.eye(size) / prior)
+        inverse = np.linalg.inv(inputs.T @ inputs + np.eye(size) * ridge)
         np.testing.assert_allclose(model.covariance[action, :, :size], inverse, atol=1e-8)
 
 
@@ -127,6 +129,92 @@ def test_the_prior_on_continuation_by_hand():
     )
 
 
+def test_optimism_counts_on_rewards_until_the_episode_ends():
+    """One of two outcomes ends the episode, c̄ = 1/2; both pay 3."""
+    built = Built(CORRIDOR, ex.OneHot())
+    context = dataclasses.replace(built.setting, discount=0.8)
+    model = ex.models.KalmanExpectation(optimism=2.0).build(context)
+    for successor in (5, None):
+        fit(model, built.transition(4, 1, 3.0, successor))
+    untried = backed_up_value(model, built.state(4), 0, np.zeros(16), 0.8)
+    assert untried == pytest.approx(2.0 * 3.0 / (1.001 - 0.8 * 0.5))
+
+
+def fit_until_known(features, change_detection):
+    """Return a model that has seen rewards of about 1 in state 4, always followed by state 3."""
+    built = Built(CORRIDOR, features)
+    model = ex.models.KalmanExpectation(
+        0.0, 30.0, change_detection=change_detection, initial_reward=0.0
+    ).build(built.setting)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        fit(model, built.transition(4, 1, float(rng.normal(1.0, 0.1)), 3))
+    return built, model
+
+
+@pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(30, 5)])
+@pytest.mark.parametrize(("reward", "successor"), [(3.0, 3), (1.0, 6), (1.0, None)])
+def test_it_learns_anew_after_a_change(features, reward, successor):
+    """Five outcomes are enough for most of it; without detection they are 5 in 105."""
+    errors = []
+    for detects in (True, False):
+        built, model = fit_until_known(features, detects)
+        for _ in range(5):
+            fit(model, built.transition(4, 1, reward, successor))
+        prediction = backed_up_value(model, built.state(4), 1, np.zeros(built.setting.width), 1.0)
+        mean = np.zeros(built.setting.width)
+        add_expected(model, built.state(4), 1, mean, 1.0)
+        after = np.zeros_like(mean)
+        if successor is not None:
+            after[:] = dense(built.state(successor), built.setting.width)
+        errors.append(abs(prediction - reward) + np.abs(mean - after).max())
+    assert errors[0] < 0.6 and errors[1] > 0.9
+
+
+def test_a_single_outlier_is_no_change():
+    _, model = fit_until_known(ex.OneHot(), True)
+    built, plain = fit_until_known(ex.OneHot(), False)
+    for reward in (50.0, 1.0, 1.0, 1.0, 50.0, 1.0, 1.0):
+        for each in (model, plain):
+            fit(each, built.transition(4, 1, reward, 3))
+    np.testing.assert_array_equal(model.covariance, plain.covariance)
+
+
+def test_random_outcomes_are_hardly_ever_a_change():
+    """Normal rewards and three successors: less than one false report in 500 outcomes."""
+    built = Built(CORRIDOR, ex.OneHot())
+    test = build_change_test(built.setting, True)
+    model = ex.models.KalmanExpectation(0.0, 30.0).build(built.setting)
+    rng, reports = np.random.default_rng(0), 0
+    for _ in range(20_000):
+        outcome = built.transition(
+            int(rng.integers(4)), 1, float(rng.normal()), int(rng.integers(3))
+        )
+        error = write_errors(model.linear, outcome)
+        reports += detect_change(test, outcome, error, model.linear.work, 1.0)
+        fit(model, outcome)
+    assert 0 < reports < 40
+
+
+def test_evidence_of_a_change_by_hand():
+    """Rewards of 1, then 3, in one state; the model's errors are given, the projection has none."""
+    built = Built(CORRIDOR, ex.OneHot())
+    test, none = build_change_test(built.setting, True), np.zeros((1, built.setting.width))
+    for reward, error in ((1.0, 1.0), (1.0, 0.5)):  # fast errors: 1, 1/2; their ratios: 0
+        detect_change(test, built.transition(4, 1, reward, None), error, none, 1.0)
+    assert test.fast[0, 1, 4] == 0.75 and test.spread[0, 1, 4] == 0.625
+    assert test.evidence[1, 4] == 0.0
+    # fast error 2.25, and 1.6 times 0.625 is 1
+    assert not detect_change(test, built.transition(4, 1, 3.0, None), 2.5, none, 1.0)
+    assert test.evidence[1, 4] == pytest.approx(0.8 * (2.5**2 - 2.25**2))
+    assert test.fast[0, 1, 4] == pytest.approx(0.75 + 0.5 * 2.25)
+    spread = 0.625 + (2.5**2 - 0.625) / 3
+    assert test.spread[0, 1, 4] == pytest.approx(spread)
+    before = test.evidence[1, 4]
+    detect_change(test, built.transition(4, 1, 3.0, None), 2.4, none, 1.0)
+    assert test.evidence[1, 4] == pytest.approx(before + (2.4**2 - 1.125**2) / 2 / spread)
+
+
 class Filter(NamedTuple):
     state: Weighted
     covariance: np.ndarray
@@ -169,7 +257,9 @@ def test_a_million_steps_with_nearly_collinear_features_stay_positive_definite(
 
 def agents():
     kalman: Any = {"model": "kalman", "planning_steps": 2}
-    hopeful = ex.models.KalmanExpectation(optimism=0.5, continuation_prior=True)
+    hopeful = ex.models.KalmanExpectation(
+        optimism=0.5, continuation_prior=True, change_detection=True
+    )
     for update in ("levi", "gradient"):
         yield f"hopeful_{update}", ex.Lookahead(model=hopeful, planning_update=update)
     yield "hopeful_q", ex.QPlanning(model=hopeful)
@@ -212,6 +302,8 @@ def test_it_beats_gradient_steps_on_the_changing_corridor():
         (ex.OneHot(), {}, "KalmanPart"),
         (ex.RandomBinary(512, 5), {}, "KalmanPart"),
         (ex.RandomBinary(513, 5), {}, "LinearPart"),
+        (ex.RandomBinary(2048, 1), {}, "KalmanPart"),
+        (ex.RandomBinary(2049, 1), {}, "LinearPart"),
         (ex.OneHot(), {"model_step": 0.1}, "LinearPart"),
         (ex.OneHot(), {"backups": "features"}, "LinearPart"),
         (ex.OneHot(), {"model": "sparse"}, "SparsePart"),

@@ -134,7 +134,7 @@ class CachedPolicy(PlanningAgent):
     model_step: str | float | StepSize = parameter(
         MODEL_STEP,
         default="auto",
-        meaning='step size of a named model; "auto": least squares up to 512 features',
+        meaning='step size of a named model; "auto": least squares where affordable',
     )
     epsilon: float = parameter(
         between(0, 1),

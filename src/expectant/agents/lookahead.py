@@ -72,7 +72,7 @@ class Lookahead(PlanningAgent):
     model_step: str | float | StepSize = parameter(
         MODEL_STEP,
         default="auto",
-        meaning='step size of a named model; "auto": least squares up to 512 features',
+        meaning='step size of a named model; "auto": least squares where affordable',
     )
     planning_steps: int = parameter(
         whole(0), default=10, kw_only=True, meaning="backups after every real step"

@@ -9,15 +9,18 @@ u = h / h₀, the share of its prior variance h₀ that is left, a look-ahead is
 
     b_aᵀs + γ (1 − u) wᵀ(F_a s + m s*) + u V⁺.
 
-*Optimism*: u V⁺ is the value of the unknown, with V⁺ = κ √mean(max(R, 0)²) / max(1.001 − γ, 0.05).
-It counts on typical rewards for at most twenty steps: unknown states that are worth more than that
-are explored for too long.
+*Optimism*: u V⁺ is the value of the unknown, with V⁺ = κ √mean(max(R, 0)²) / max(1.001 − γc̄, 0.05).
+It counts on typical rewards until the episode ends, but for at most twenty steps: unknown states
+that are worth more than that are explored for too long.
 
 *Prior on continuation*: F_a s shrinks where data are few or noisy, as if the episode ended there.
 The model learns the probability M of not ending beside F_a, moves it towards its mean c̄ and puts
 the difference m on the mean state s*: m = (c̄ − M) h / (h + T/σ²). Here σ² = c̄ (1 − c̄) is the noise
 of a single outcome, and T the variance of the true probabilities, estimated from the past M
 (empirical Bayes).
+
+*Change detection*: where :mod:`expectant.models.change_detection` reports a change, h grows by one,
+so that the next outcome counts as much as all earlier ones.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from expectant.core.updates import (
 )
 from expectant.core.vectors import add, dot
 from expectant.core.verbs import delegate, function, index, size, value
+from expectant.models.change_detection import ChangeTest, build_change_test, detect_change
 from expectant.models.expectation import (
     LinearExpectation,
     LinearPart,
@@ -53,10 +57,14 @@ from expectant.step_sizes import Autostep, StepSize, step_size
 from expectant.step_sizes.step_size import squared_length
 
 MAX_FEATURES = 4096
-AFFORDABLE = 512  # features up to which the default model is fitted by least squares
+AFFORDABLE, AFFORDABLE_TABULAR = (
+    512,
+    2048,
+)  # most features of the default model, and of a tabular one
 COUNT, CONTINUATION, SQUARED_REWARD, SPREAD, SPREAD_COUNT = range(5)  # positions in the statistics
 SLOWEST, SLOWEST_STATE = 1e-3, 1e-2  # least rates of running means
 LEAST_ENDING = 0.05  # limits the horizon of optimism
+CHANGED = 1.0  # variance of a prediction that a change adds
 KNOWN = 0.3  # share of the prior variance below which a prediction tells about the spread T
 
 
@@ -64,7 +72,7 @@ class KalmanPart(NamedTuple):
     """``linear`` predicts; ``covariance`` (A, d, D) are the C_a, ``gain`` (1, D) is scratch.
 
     ``survival`` (A, D) are the weights of M, ``mean_state`` (D,) is s*, ``statistics`` (5,) are the
-    running means c̄, mean(max(R, 0)²) and T with their counts; ``ending`` is max(1.001 − γ, 0.05).
+    running means c̄, mean(max(R, 0)²) and T with their counts; ``prior`` is that of a weight.
     """
 
     linear: LinearPart
@@ -77,7 +85,8 @@ class KalmanPart(NamedTuple):
     prior: float
     optimism: float
     continuation_prior: bool
-    ending: float
+    discount: float
+    changes: ChangeTest
 
 
 delegate(KalmanPart, "linear", verbs.next_predecessor, verbs.predecessor, verbs.sample_next)
@@ -113,6 +122,9 @@ def _(model, transition):
     state, action = transition.state, transition.action
     reward_error = write_errors(linear, transition)
     add_process_noise(covariance, action, state, model.process_noise, model.prior)
+    length = squared_length(state)
+    if detect_change(model.changes, transition, reward_error, linear.work, length):
+        add_process_noise(covariance, action, state, CHANGED / length, model.prior)
     variance = estimation_variance(covariance, action, state, gain)
     survival_error = transition.alive - dot(state, model.survival[action])
     update_statistics(model, transition, variance)
@@ -146,9 +158,10 @@ def uncertainty(model, state, action):
 
 @function
 def optimistic_value(model):
-    """V⁺ = κ √mean(max(R, 0)²) / max(1.001 − γ, 0.05)."""
+    """V⁺ = κ √mean(max(R, 0)²) / max(1.001 − γc̄, 0.05)."""
     scale = max(math.sqrt(model.statistics[SQUARED_REWARD]), 1e-3)
-    return model.optimism * scale / model.ending
+    ending = 1.001 - model.discount * model.statistics[CONTINUATION]
+    return model.optimism * scale / max(ending, LEAST_ENDING)
 
 
 @verbs.backed_up_value.register(KalmanPart)
@@ -189,10 +202,11 @@ def _(model, state, action, weights, amount):
 class KalmanExpectation(Model):
     """A linear zero-terminal expectation model that fits all data by least squares.
 
-    Its weights start at s̄ = 0 and r = ``initial_reward`` (None: the agent's initial value) with
-    variance ``prior`` per feature, in units of the variance of an outcome. They are believed to
-    drift: ``process_noise`` is added to the variance of active features before every fit. With
-    zero noise it is ridge regression with ridge 1 / ``prior``, and with one-hot features the sample
+    Its weights start at s̄ = 0 and r = ``initial_reward`` (None: the agent's initial value), and
+    ``prior`` is the variance of a prediction then, in units of the variance of an outcome. They are
+    believed to drift: ``process_noise`` is added to the variance of active features before every
+    fit, and more where ``change_detection`` reports a change. With zero noise it is ridge
+    regression with ridge k / ``prior`` for k active features, and with one-hot features the sample
     average. It is never fitted to replayed transitions, which it has already taken into account. A
     fit costs O(d²), so at most 4,096 features are allowed.
 
@@ -209,7 +223,7 @@ class KalmanExpectation(Model):
         at_least(0.0), default=0.001, meaning="variance added to active features in every fit"
     )
     prior: float = parameter(
-        positive(), default=1.0, meaning="initial variance of every weight: 1 / ridge"
+        positive(), default=1.0, meaning="initial variance of a prediction: k / ridge"
     )
     optimism: float = parameter(
         at_least(0.0), default=0.0, kw_only=True, meaning="κ, the scale of the value of the unknown"
@@ -219,6 +233,12 @@ class KalmanExpectation(Model):
         default=False,
         kw_only=True,
         meaning="move predicted terminations towards their mean where data are few",
+    )
+    change_detection: bool = parameter(
+        flag(),
+        default=False,
+        kw_only=True,
+        meaning="learn anew where errors show that the environment has changed",
     )
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
@@ -233,8 +253,8 @@ class KalmanExpectation(Model):
                 f"KalmanExpectation: allows {MAX_FEATURES:,} features, because a covariance has d² "
                 f"entries, got {size:,}: use {self.memory_advice}"
             )
-        covariance = zeros(shape)
-        covariance[:, range(size), range(size)] = self.prior
+        covariance, prior = zeros(shape), self.prior / context.shape.active
+        covariance[:, range(size), range(size)] = prior
         return KalmanPart(
             LinearPart(
                 initial_rewards(self, context), zeros(shape), 0.0, zeros((1, context.width))
@@ -245,18 +265,19 @@ class KalmanExpectation(Model):
             zeros(context.width),
             np.zeros(5),
             self.process_noise,
-            self.prior,
+            prior,
             self.optimism,
             self.continuation_prior,
-            max(1.001 - context.discount, LEAST_ENDING),
+            context.discount,
+            build_change_test(context, self.change_detection),
         )
 
 
 class DefaultExpectation(Model):
     """The linear expectation model of agents with default settings.
 
-    Up to 512 features it is fitted by least squares, with the settings chosen in the study
-    planning-pays; above, where a fit costs too much, by gradient steps of size ``step``.
+    Up to 512 features (2,048 if one is active) it is fitted by least squares, with the settings
+    chosen in the study planning-pays; above, where that costs too much, by steps of size ``step``.
     """
 
     memory_advice: ClassVar[str] = KalmanExpectation.memory_advice
@@ -264,16 +285,20 @@ class DefaultExpectation(Model):
     rolls_out: ClassVar[str] = "means"
 
     step: float | StepSize = parameter(
-        step_size(), default=Autostep(0.3, 0.1), meaning="step size above 512 features"
+        step_size(),
+        default=Autostep(0.3, 0.1),
+        meaning="step size where least squares cost too much",
     )
     optimism: float = parameter(
         at_least(0.0), default=1.0, kw_only=True, meaning="κ, the scale of the value of the unknown"
     )
 
     def for_shape(self, shape: Shape) -> Model:
-        if shape.size > AFFORDABLE:
+        if shape.size > (AFFORDABLE_TABULAR if shape.active == 1 else AFFORDABLE):
             return LinearExpectation(self.step)
-        return KalmanExpectation(prior=30.0, optimism=self.optimism, continuation_prior=True)
+        return KalmanExpectation(
+            prior=30.0, optimism=self.optimism, continuation_prior=True, change_detection=True
+        )
 
     def build(self, context: BuildContext) -> object:
         return self.for_shape(context.shape).build(context)
