@@ -1,8 +1,8 @@
 """Measure agents with default parameters on ten environments and five more: docs/untuned.json.
 
-Features are those that ``expectant try`` proposed; models are sparse where there are many. The
-references are random play and Q-learning with the step that was best in other runs. Defaults were
-chosen on other problems (``benchmarks/choose_defaults.py``).
+Features are those that ``expectant try`` proposed; models are sparse where there are many tiles.
+The references are random play and Q-learning with the step that was best in other runs. Defaults
+were chosen on other problems (``benchmarks/choose_defaults.py``).
 
     python benchmarks/untuned.py [NAME …]    # those that are not stored yet, or these again
 """
@@ -26,7 +26,7 @@ STORED = Path(__file__).parents[1] / "docs" / "untuned.json"
 RUNS, SEED = 10, 1
 TUNING_RUNS, TUNING_SEED = 3, 2
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0)
-MANY = 500  # features from which on models are sparse
+MANY = 500  # features from which on models are sparse, unless one is active
 LABELS = {
     "random": "random play", "q_learning": "Q-learning", "tuned": "Q-learning, tuned step",
     "sarsa": "Sarsa(λ)", "lookahead": "Algorithm 1", "cached_values": "Algorithm 2",
@@ -148,9 +148,8 @@ def measure_further(name: str) -> dict[str, Any]:
 def measure(world: Environment) -> dict[str, Any]:
     """Run all agents in one environment."""
     domain = ex.Gym(world.source)
-    model: dict[str, Any] = (
-        {"model": "sparse"} if world.features.shape(domain).size > MANY else {}
-    )  # fmt: skip
+    shape = world.features.shape(domain)
+    model: dict[str, Any] = {"model": "sparse"} if shape.size > MANY and shape.active > 1 else {}
 
     def earn(agent: ex.Agent, runs: int, seed: int) -> ex.Result:
         return ex.run(
