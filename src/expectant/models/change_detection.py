@@ -31,14 +31,14 @@ FAST_STEP, SLOWEST = 0.5, 0.02  # steps of the fast filter and, at least, of σ�
 class ChangeTest(NamedTuple):
     """``fast`` and ``spread`` (2, A, D) are the fast filters and σ² of reward and projection.
 
-    ``evidence`` and ``count`` (A, D) are Λ and the number of fits per feature, ``signs`` (D,) the
+    ``evidence`` and ``visits`` (A, D) are Λ and the number of fits per feature, ``signs`` (D,) the
     projection. Without actions (A = 0) nothing is detected.
     """
 
     fast: np.ndarray
     spread: np.ndarray
     evidence: np.ndarray
-    count: np.ndarray
+    visits: np.ndarray
     signs: np.ndarray
 
 
@@ -59,7 +59,7 @@ def compare_filters(test, output, transition, target, error, length):
         i, x = index(state, n), value(state, n)
         before = test.spread[output, action, i]
         spread += x * x * before / length
-        rate = max(1.0 / (test.count[action, i] + 1.0), SLOWEST) if x != 0.0 else 0.0
+        rate = max(1.0 / (test.visits[action, i] + 1.0), SLOWEST) if x != 0.0 else 0.0
         test.spread[output, action, i] = before + rate * (error * error - before)
     add(state, test.fast[output, action], FAST_STEP * fast_error / length)
     return (error * error - fast_error * fast_error) / (2.0 * max(spread, 1e-12))
@@ -69,7 +69,7 @@ def compare_filters(test, output, transition, target, error, length):
 def detect_change(test, transition, reward_error, errors, length):
     """Note the errors e of a model (of next features in ``errors`` (1, D)); True: a change."""
     state, action, after = transition.state, transition.action, transition.next_state
-    if test.count.shape[0] == 0 or length == 0.0:
+    if test.visits.shape[0] == 0 or length == 0.0:
         return False
     projected = transition.alive * dot(after, test.signs)
     projected_error = dot_row(errors, 0, test.signs)
@@ -79,7 +79,7 @@ def detect_change(test, transition, reward_error, errors, length):
     for n in range(size(state)):
         i = index(state, n)
         if value(state, n) != 0.0:
-            test.count[action, i] += 1.0
+            test.visits[action, i] += 1.0
             test.evidence[action, i] = max(0.0, test.evidence[action, i] + min(ratio, AT_ONCE))
             least = min(least, test.evidence[action, i])
     if least <= SURE:
