@@ -1,7 +1,8 @@
 """Score the study planning-pays: docs/planning-pays.json.
 
 A score is (reward per step − random) ÷ (optimum − random), where episodes start again after their
-end; both ends are exact, and means over the tasks of all runs.
+end; both ends are exact, and means over the tasks of all runs. Corridors are measured by the return
+per episode, as in the paper.
 
     python benchmarks/planning_pays.py     # after docs/site/store_results.py results/planning-pays
 """
@@ -18,9 +19,10 @@ import numpy as np
 
 import expectant as ex
 from expectant.engine.setup import Setup
-from expectant.exact import gain, optimal_gain
+from expectant.exact import gain, optimal_gain, optimal_values, policy_values
 
 DOCS = Path(__file__).parents[1] / "docs"
+FIGURES = {"choosing": "choosing", "reporting": "reporting", "corridors": "reporting"}
 VERDICTS = ("holds", "equal", "does not hold", "unclear")
 STUDY = Path(ex.__file__).parent / "studies" / "planning-pays"
 
@@ -56,11 +58,27 @@ def reference_rates(domain: ex.Domain, runs: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def reference_returns(domain: ex.Domain) -> tuple[float, float]:
+    """Return the mean return of random and of optimal actions, from uniform starts."""
+    mdp: Any = domain.mdp()
+    uniform = np.full((mdp.states, mdp.actions), 1.0 / mdp.actions)
+    phases = range(mdp.phases)
+    low = np.mean([policy_values(mdp, uniform, phase=phase) for phase in phases])
+    high = np.mean([optimal_values(mdp, phase=phase) for phase in phases])
+    return float(low), float(high)
+
+
 def read_references(figure: str) -> dict[str, tuple[float, float]]:
-    """Return the reference rates of all panels of a figure."""
+    """Return the references of all panels of a figure."""
     spec = tomllib.loads((STUDY / f"{figure}.toml").read_text("utf-8"))
-    domains = {row["name"]: ex.extend.Config.from_dict(row["domain"]) for row in spec["panels"]}
-    return {name: reference_rates(domain, spec["runs"]) for name, domain in domains.items()}  # type: ignore[arg-type]
+    found = {}
+    for row in spec["panels"]:
+        domain: Any = ex.extend.Config.from_dict(row["domain"])
+        by_return = "episodes" in spec
+        found[row["name"]] = (
+            reference_returns(domain) if by_return else reference_rates(domain, spec["runs"])
+        )
+    return found
 
 
 def measure_figure_5(seeds: int = 5, runs: int = 100) -> dict[str, Any]:
@@ -89,13 +107,13 @@ def measure_figure_5(seeds: int = 5, runs: int = 100) -> dict[str, Any]:
 def main() -> None:
     stored = json.loads((DOCS / "measured" / "planning-pays.json").read_text("utf-8"))
     scores: dict[str, dict[str, dict[str, float]]] = {}
-    for figure in ("choosing", "reporting"):
+    for figure, shown_as in FIGURES.items():
         references = read_references(figure)
         for row in stored:
             if row["figure"] == figure:
                 low, high = references[row["panel"]]
                 score = (row["metrics"]["mean"][0] - low) / (high - low)
-                panel = scores.setdefault(figure, {}).setdefault(row["panel"], {})
+                panel = scores.setdefault(shown_as, {}).setdefault(row["panel"], {})
                 panel[row["agent"]] = round(score, 3)
     means = {
         figure: [

@@ -115,7 +115,7 @@ def draw_planning_pays() -> None:
         axes.grid(color="#dddddd")
         axes.spines[["top", "right", "left"]].set_visible(False)
     charts[-1].set_xlabel(
-        "reward per step over 8,000 steps; 0: random actions (or less), 1: optimum"
+        "reward per step (corridors: per episode); 0: random actions (or less), 1: optimum"
     )
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     save(figure, "planning-pays")

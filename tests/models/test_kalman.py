@@ -78,6 +78,19 @@ def test_noise_by_hand_and_never_beyond_the_prior():
     assert model.covariance[0, 4, 4] == model.covariance[1, 3, 3] == 1.0
 
 
+def test_noise_and_prior_are_variances_of_a_prediction():
+    """h = 2, then 2/3 + 1/4 before the second fit, however many features are active."""
+    for features in (ex.OneHot(), ex.RandomBinary(30, 5)):
+        built = Built(CORRIDOR, features)
+        model = ex.models.KalmanExpectation(0.25, 2.0).build(built.setting)
+        state, gain = built.state(4), np.zeros((1, built.setting.width))
+        assert estimation_variance(model.covariance, 1, state, gain) == pytest.approx(2.0)
+        for before in (2.0, 2 / 3 + 1 / 4):
+            fit(model, built.transition(4, 1, 1.0, 3))
+            after = estimation_variance(model.covariance, 1, state, gain)
+            assert after == pytest.approx(before / (1.0 + before))
+
+
 def test_the_unknown_is_worth_its_share_of_the_optimistic_value():
     """Half of the prior variance is left after one visit with prior 1: u = 1/2."""
     built = Built(CORRIDOR, ex.OneHot())

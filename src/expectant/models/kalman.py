@@ -121,10 +121,10 @@ def _(model, transition):
     linear, covariance, gain = model.linear, model.covariance, model.gain
     state, action = transition.state, transition.action
     reward_error = write_errors(linear, transition)
-    add_process_noise(covariance, action, state, model.process_noise, model.prior)
-    length = squared_length(state)
+    length, noise = squared_length(state), model.process_noise
     if detect_change(model.changes, transition, reward_error, linear.work, length):
-        add_process_noise(covariance, action, state, CHANGED / length, model.prior)
+        noise += CHANGED
+    add_process_noise(covariance, action, state, noise / max(length, 1e-300), model.prior)
     variance = estimation_variance(covariance, action, state, gain)
     survival_error = transition.alive - dot(state, model.survival[action])
     update_statistics(model, transition, variance)
@@ -204,11 +204,11 @@ class KalmanExpectation(Model):
 
     Its weights start at s̄ = 0 and r = ``initial_reward`` (None: the agent's initial value), and
     ``prior`` is the variance of a prediction then, in units of the variance of an outcome. They are
-    believed to drift: ``process_noise`` is added to the variance of active features before every
-    fit, and more where ``change_detection`` reports a change. With zero noise it is ridge
-    regression with ridge k / ``prior`` for k active features, and with one-hot features the sample
-    average. It is never fitted to replayed transitions, which it has already taken into account. A
-    fit costs O(d²), so at most 4,096 features are allowed.
+    believed to drift: before every fit the variance of the prediction grows by ``process_noise``,
+    and by 1 where ``change_detection`` reports a change. With zero noise it is ridge regression
+    with ridge k / ``prior`` for k active features, and with one-hot features the sample average. It
+    is never fitted to replayed transitions, which it has already taken into account. A fit costs
+    O(d²), so at most 4,096 features are allowed.
 
     ``optimism`` values what is unknown (1: as if the typical reward were earned at every step), and
     ``continuation_prior`` counteracts that unknown steps look like ends of the episode.
@@ -220,7 +220,7 @@ class KalmanExpectation(Model):
     weighs_data: ClassVar[bool] = True
 
     process_noise: float = parameter(
-        at_least(0.0), default=0.001, meaning="variance added to active features in every fit"
+        at_least(0.0), default=0.001, meaning="variance added to a prediction before every fit"
     )
     prior: float = parameter(
         positive(), default=1.0, meaning="initial variance of a prediction: k / ridge"
