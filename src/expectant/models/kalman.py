@@ -19,8 +19,8 @@ the difference m on the mean state s*: m = (c̄ − M) h / (h + T/σ²). Here σ
 of a single outcome, and T the variance of the true probabilities, estimated from the past M
 (empirical Bayes).
 
-*Change detection*: where :mod:`expectant.models.change_detection` reports a change, h grows by one,
-so that the next outcome counts as much as all earlier ones.
+*Change detection*: where :mod:`expectant.models.change_detection` reports that rewards changed, h
+grows by one, so that the next outcome counts as much as all earlier ones.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _(model, transition):
     state, action = transition.state, transition.action
     reward_error = write_errors(linear, transition)
     length, noise = squared_length(state), model.process_noise
-    if detect_change(model.changes, transition, reward_error, linear.work, length):
+    if detect_change(model.changes, transition, reward_error, length):
         noise += CHANGED
     add_process_noise(covariance, action, state, noise / max(length, 1e-300), model.prior)
     variance = estimation_variance(covariance, action, state, gain)
@@ -238,7 +238,7 @@ class KalmanExpectation(Model):
         flag(),
         default=False,
         kw_only=True,
-        meaning="learn anew where errors show that the environment has changed",
+        meaning="learn anew where errors show that rewards have changed",
     )
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
