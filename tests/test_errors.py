@@ -219,7 +219,6 @@ EXACT = [
     ("exact.linear_model(ex.Corridor(), np.repeat(np.eye(3), 3, axis=0))", "no linear model is aligned with these features: state"),
     ("exact.gain(ex.FiniteMDP(np.eye(2)[:, None], np.ones((2, 1)), endless=True), [0, 0])", "from state 0 it never comes to state 1…let it explore"),
     ("exact.gain(ex.Corridor(), np.zeros(9, int))", "domain must go on for ever, and an episode can end in"),
-    ("exact.jensen_gap(ex.Corridor(cells=2), np.cos)", "jensen_gap: value(vectors) must have the shape (6,), got (6, 2)"),
     ("exact.lstd(np.ones((3, 2)), [1, 2], np.ones((3, 2)))", "lstd: rewards must have the shape (3,), got (2,)"),
     ("exact.option_model(ex.Corridor(3), [1, 1, 1], [0.0, 2.0, 0.0], 0.9)", "state 1 must be a probability"),
     ("exact.option_model(ex.Corridor(3, slip=0.0), [1, 0, 1], [0.0, 0.0, 1.0])", "never stops from state 0"),

@@ -183,3 +183,25 @@ def test_a_bonus_comes_on_top():
     curious = build_fork(ex.models.ExplorationBonus(ex.models.ExactEpisodic(), 0.5))
     curious.agent.planner.model.model.clock[0] = 9
     assert look_ahead(curious) == pytest.approx(look_ahead(plain) + 0.5 * 3.0)
+
+
+@pytest.mark.parametrize("phase", [0, 1])
+def test_given_models_average_values_or_take_the_value_of_the_mean(phase):
+    """AVI and LEVI of all states but those at the ends, which differ by Jensen's gap."""
+    domain = ex.Corridor(slip=0.3, switch_every=5)
+    targets = {}
+    for model in ("true", "exact"):
+        built = Built(domain, FEATURES, ex.Lookahead.paper(0.1, model=model, values=VALUES))
+        part = disturb(built.agent.weights, 5)
+        built.domain.now[1] = phase
+        targets[model] = np.array([
+            backed_up_value(built.agent.planner.model, built.state(n), 1, part, 0.9)
+            for n in range(1, 8)
+        ])  # fmt: skip
+    rows = np.array([dense(built.state(n), built.setting.width)[:14] for n in range(9)])
+    mean = 0.7 * rows[2:] + 0.3 * rows[:-2]
+    averaged = [0.7 * numpy_value(part, r) + 0.3 * numpy_value(part, s)
+                for r, s in zip(rows[2:], rows[:-2], strict=True)]  # fmt: skip
+    at_mean = [numpy_value(part, row) for row in mean]
+    np.testing.assert_allclose(targets["true"], -1.0 + 0.9 * np.array(averaged), atol=1e-12)
+    np.testing.assert_allclose(targets["exact"], -1.0 + 0.9 * np.array(at_mean), atol=1e-12)

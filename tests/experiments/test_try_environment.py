@@ -100,12 +100,12 @@ def test_the_search_begins_with_the_default_and_finds_better_settings():
 
 
 def test_discounts_and_steps_of_models_are_searched_too():
-    planner: Any = default_agents(many_features=True)[1]
+    planner: Any = default_agents(fits_least_squares=False)[1]
     factors = {"discount": 0.95, "step_factor": 1.0, "model_factor": 0.5}
     suggested: Any = suggest_agent(planner, FixedTrial(factors))
     assert (suggested.model, suggested.discount) == ("sparse", 0.95)
     assert suggested.model_step == planner.model_step.scale(0.5)
-    kinds = {getattr(agent, "model", None) for agent in default_agents(many_features=False)}
+    kinds = {getattr(agent, "model", None) for agent in default_agents(fits_least_squares=True)}
     assert kinds == {None, "expectation", "distribution"}
 
 

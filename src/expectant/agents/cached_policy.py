@@ -125,17 +125,11 @@ class CachedPolicy(PlanningAgent):
     algorithm: ClassVar[str] = "Algorithm 3"
     gradient_step: ClassVar[float | StepSize] = 0.3
     optimism: ClassVar[float] = 0.0
-    value_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the state values"
-    )
+    value_step: float | StepSize = parameter(step_size(), default=0.3)
     policy_step: float | StepSize = parameter(
         step_size(), default=0.1, meaning="step size of the policy's weights"
     )
-    model_step: str | float | StepSize = parameter(
-        MODEL_STEP,
-        default="auto",
-        meaning='step size of a named model; "auto": least squares where affordable',
-    )
+    model_step: str | float | StepSize = parameter(MODEL_STEP, default="auto")
     epsilon: float = parameter(
         between(0, 1),
         default=0.0,

@@ -102,20 +102,10 @@ class CachedValues(PlanningAgent):
     """
 
     algorithm: ClassVar[str] = "Algorithm 2"
-    value_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the state values"
-    )
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.5, meaning="step size of the action values"
-    )
-    model_step: str | float | StepSize = parameter(
-        MODEL_STEP,
-        default="auto",
-        meaning='step size of a named model; "auto": least squares where affordable',
-    )
-    planning_steps: int = parameter(
-        whole(0), default=10, kw_only=True, meaning="backups after every real step"
-    )
+    value_step: float | StepSize = parameter(step_size(), default=0.3)
+    action_step: float | StepSize = parameter(step_size(), default=0.5)
+    model_step: str | float | StepSize = parameter(MODEL_STEP, default="auto")
+    planning_steps: int = parameter(whole(0), default=10, kw_only=True)
 
     def build(self, context: BuildContext) -> CachedValuesPart:
         return CachedValuesPart(

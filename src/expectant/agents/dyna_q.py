@@ -106,9 +106,7 @@ class DynaQ(Agent):
     and untried actions of visited states are planned as steps that stay there and pay 0.
     """
 
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the action values"
-    )
+    action_step: float | StepSize = parameter(step_size(), default=0.3)
     planning_steps: int = parameter(whole(0), default=5, meaning="updates after every real step")
     bonus: float = parameter(
         at_least(0.0), default=0.0, meaning="κ, the weight of Dyna-Q+'s exploration bonus"

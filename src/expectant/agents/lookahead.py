@@ -66,17 +66,9 @@ class Lookahead(PlanningAgent):
     """
 
     algorithm: ClassVar[str] = "Algorithm 1"
-    value_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the state values"
-    )
-    model_step: str | float | StepSize = parameter(
-        MODEL_STEP,
-        default="auto",
-        meaning='step size of a named model; "auto": least squares where affordable',
-    )
-    planning_steps: int = parameter(
-        whole(0), default=10, kw_only=True, meaning="backups after every real step"
-    )
+    value_step: float | StepSize = parameter(step_size(), default=0.3)
+    model_step: str | float | StepSize = parameter(MODEL_STEP, default="auto")
+    planning_steps: int = parameter(whole(0), default=10, kw_only=True)
     values: str | Values = parameter(
         Rule("'linear' or ex.agents.NetworkValues", _value_function),
         default="linear",

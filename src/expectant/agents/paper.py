@@ -46,27 +46,12 @@ class Interpretation(Config):
         "Algorithm 2: move q̂ towards δ, as printed, not towards r + γ v̂(s')"
     )
     cache_first: bool = _switch("Algorithm 2: in a backup, move q̂ before w")
-    cached_actions: str = parameter(
-        one_of("all", "greedy"),
-        default="all",
-        kw_only=True,
-        meaning="Algorithm 2: the actions that a backup caches",
-    )
+    cached_actions: str = parameter(one_of("all", "greedy"), default="all", kw_only=True)
     old_target: bool = _switch(
         "Algorithm 3: in a backup, take the policy's target from before w moved"
     )
-    entropy: float = parameter(
-        at_least(0.0),
-        default=0.0,
-        kw_only=True,
-        meaning="Algorithm 3: weight of an entropy bonus in the policy's gradient",
-    )
-    ties: str = parameter(
-        one_of("random", "first"),
-        default="random",
-        kw_only=True,
-        meaning="the greedy action among equals",
-    )
+    entropy: float = parameter(at_least(0.0), default=0.0, kw_only=True)
+    ties: str = parameter(one_of("random", "first"), default="random", kw_only=True)
 
 
 _PREFERRED = Interpretation(replayed_fits="planning_steps")

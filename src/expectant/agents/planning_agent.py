@@ -47,9 +47,7 @@ def _default_model(step: float | StepSize, optimism: float) -> Model:
 class PlanningAgent(Agent, abstract=True):
     """Base of agents with a model, a backup distribution and a planning update."""
 
-    planning_steps: int = parameter(
-        whole(0), default=5, kw_only=True, meaning="backups after every real step"
-    )
+    planning_steps: int = parameter(whole(0), default=5, kw_only=True)
     model: str | Model = parameter(
         named_or(*NAMED_MODELS, kind=Model, words="a model"),
         default="expectation",
@@ -62,12 +60,7 @@ class PlanningAgent(Agent, abstract=True):
         kw_only=True,
         meaning="the backup distribution: which states planning starts from",
     )
-    planning_update: str | PlanningUpdate = parameter(
-        UPDATE,
-        default="auto",
-        kw_only=True,
-        meaning='backup update; "auto": "gradient" for models of means, else "levi"',
-    )
+    planning_update: str | PlanningUpdate = parameter(UPDATE, default="auto", kw_only=True)
     options: OptionSet | Sequence[Option] | None = parameter(
         OPTION_SET, default=None, kw_only=True, meaning="options to plan and act with"
     )

@@ -52,9 +52,7 @@ def _(agent, transition, rng):
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.2, meaning="step size of the action values"
-    )
+    action_step: float | StepSize = parameter(step_size(), default=0.2)
     interpretation: Interpretation = parameter(
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
     )

@@ -96,9 +96,7 @@ class QPlanning(PlanningAgent):
         **NAMED_BACKUPS,
         "prioritized": lambda capacity: PrioritizedPairs(),
     }
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the action values"
-    )
+    action_step: float | StepSize = parameter(step_size(), default=0.3)
     model_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of a named model"
     )

@@ -70,9 +70,7 @@ class RVIQLearning(Agent):
 
     discount: ClassVar[float] = 1.0  # type: ignore[misc]  # relative values have none
     centering: ClassVar[float] = 0.0  # type: ignore[misc]  # the rate is that of the reference
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the action values"
-    )
+    action_step: float | StepSize = parameter(step_size(), default=0.3)
     reference: str | Sequence[int] = parameter(
         either(one_of(*REFERENCES), list_of(whole(0), "a pair of a state and an action", size=2)),
         default=(0, 0),

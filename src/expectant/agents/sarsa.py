@@ -106,9 +106,7 @@ class Sarsa(Agent):
     overshoot.
     """
 
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.3, meaning="step size of the action values"
-    )
+    action_step: float | StepSize = parameter(step_size(), default=0.3)
     trace: float = parameter(between(0, 1), default=0.5, meaning="λ, the decay of the traces")
 
     def validate(self) -> None:
@@ -157,9 +155,7 @@ def _(agent, transition, rng):
 class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
-    action_step: float | StepSize = parameter(
-        step_size(), default=0.2, meaning="step size of the action values"
-    )
+    action_step: float | StepSize = parameter(step_size(), default=0.2)
 
     def build(self, context: BuildContext) -> ExpectedSarsaPart:
         return ExpectedSarsaPart(

@@ -34,7 +34,7 @@ class Corridor(TabularDomain):
     slip: float = parameter(between(0, 1), default=0.1)
     goal_reward: float = parameter(number(), default=20.0)
     other_reward: float = parameter(number(), default=0.0, meaning="reward at the other end")
-    step_reward: float = parameter(number(), default=-1.0, meaning="reward of every other step")
+    step_reward: float = parameter(number(), default=-1.0)
     switch_every: int | None = parameter(or_none(whole(1)), default=None)
 
     @property
@@ -115,7 +115,7 @@ class BoyanChain(TabularDomain):
     """
 
     length: int = parameter(whole(3), default=98, meaning="states in a row")
-    step_reward: float = parameter(number(), default=-3.0, meaning="reward of every other step")
+    step_reward: float = parameter(number(), default=-3.0)
     last_reward: float = parameter(number(), default=-2.0, meaning="reward from state 1")
 
     def table(self) -> FiniteMDP:

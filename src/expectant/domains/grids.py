@@ -87,9 +87,7 @@ class Maze(GridWorld, abstract=True):
     """A deterministic maze."""
 
     goal_reward: float = parameter(number(), default=1.0, kw_only=True)
-    step_reward: float = parameter(
-        number(), default=0.0, kw_only=True, meaning="reward of every other step"
-    )
+    step_reward: float = parameter(number(), default=0.0, kw_only=True)
 
     def table(self) -> FiniteMDP:
         """The maze as a finite MDP; outcome p of a move is that of phase p.
@@ -263,7 +261,7 @@ class Cliff(GridWorld):
 
     rows: int = parameter(whole(2), default=4, meaning="rows of the grid")
     columns: int = parameter(whole(3), default=12, meaning="columns of the grid")
-    step_reward: float = parameter(number(), default=-1.0, meaning="reward of every other step")
+    step_reward: float = parameter(number(), default=-1.0)
     cliff_reward: float = parameter(number(), default=-100.0, meaning="reward in the cliff")
 
     @property

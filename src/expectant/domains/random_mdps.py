@@ -39,12 +39,7 @@ class RandomTask(TabularDomain, abstract=True):
     """A random MDP, the same in all runs, or a new one in every run."""
 
     task_seed: int = parameter(SEED, default=0, kw_only=True, meaning="seed of the task")
-    task_per_run: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="draw the task of run r from task_seed + r; exact solutions are those of run 0",
-    )
+    task_per_run: bool = parameter(flag(), default=False, kw_only=True)
 
     def for_run(self, number: int) -> RandomTask:
         return _task_of_run(self, number) if self.task_per_run else self
@@ -134,12 +129,7 @@ class Garnet(RandomTask):
     noise: float = parameter(
         at_least(0.0), default=0.0, meaning="standard deviation of rewards between outcomes"
     )
-    switch_every: int | None = parameter(
-        or_none(whole(1)),
-        default=None,
-        kw_only=True,
-        meaning="episodes after which rewards change (None: never)",
-    )
+    switch_every: int | None = parameter(or_none(whole(1)), default=None, kw_only=True)
 
     def validate(self) -> None:
         if self.branching > self.states:

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.agents.wrappers import inner_agent
 from expectant.core.interfaces import Agent, Features
 from expectant.core.memory import ALWAYS_FREE, refuse_large
 from expectant.core.rng import SEED, TIES, generator
 from expectant.core.rules import flag, or_none, whole
-from expectant.core.vectors import Weighted, state_value
 from expectant.domains.external import (
     LIMITS,
     ExternalDomain,
@@ -177,17 +175,6 @@ class Learner:
         if self._run is not None and centering is None:
             raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
         return float(centering.rate[0]) if centering is not None else 0.0
-
-    def value_of(self, vectors: np.ndarray) -> np.ndarray:
-        """Return v̂ of feature vectors (n, d), or max_a q̂, for ``ex.exact.jensen_gap``."""
-        part: Any = inner_agent(self._run.agent) if self._run is not None else None
-        weights, d = getattr(part, "weights", None), np.shape(vectors)[-1]
-        if weights is None:
-            name = type(self.agent).__name__
-            raise ValueError(f"Learner.value_of: {name} has not started yet, or has no values")
-        rows = np.asarray(vectors, float).reshape(-1, d)
-        active, nowhere = np.arange(d), np.full(1, -1)
-        return np.array([state_value(weights, Weighted(active, row, nowhere)) for row in rows])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` continues with the same bits."""

@@ -7,7 +7,6 @@ model, which moves the maximum outside; in a stochastic MDP its fixed point diff
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -176,29 +175,6 @@ def _targets(
     if update == "aavi":
         return dynamics.rewards + discount * expected_next(dynamics, values.max(axis=1))
     return dynamics.rewards + discount * expected_next(dynamics, values).max(axis=2)
-
-
-def jensen_gap(
-    domain: Domain,
-    value: Callable[[np.ndarray], np.ndarray],
-    *,
-    features: np.ndarray | None = None,
-    phase: int = 0,
-) -> np.ndarray:
-    """E[v̂(S')] − v̂(s̄(s, a)) (S, A): the error of backing up the value at the mean.
-
-    ``value`` is v̂, a function from feature vectors (n, d) to values (n,), such as
-    ``Learner.value_of``. ``features`` (S, d) are the vectors of all states (None: one-hot); the end
-    is a vector of zeros with value 0. By Jensen's inequality the gap is never positive if v̂ is
-    concave; it is zero if v̂ is linear.
-    """
-    dynamics = get_dynamics(domain, phase)
-    rows = as_features(features, dynamics.rewards.shape[0])
-    means = expected_next(dynamics, rows)
-    vectors = np.concatenate([rows, means.reshape(-1, rows.shape[1])])
-    values = as_array("jensen_gap", "value(vectors)", value(vectors), (len(vectors),))
-    at_rows, at_means = values[: len(rows)], values[len(rows) :].reshape(means.shape[:2])
-    return expected_next(dynamics, at_rows) - at_means
 
 
 def lstd(

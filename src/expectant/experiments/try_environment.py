@@ -44,6 +44,7 @@ from expectant.experiments.toml_tables import to_toml
 from expectant.features import Categorical, Identity, Joined, OneHot, Tiles
 from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
 from expectant.jit.compile import use_compiled
+from expectant.models.kalman import is_affordable
 from expectant.report import Curves, Environment, Header, Table, write_page
 from expectant.report.chart_data import chart_of, palette_of
 from expectant.report.formatting import format_interval, format_number
@@ -58,7 +59,6 @@ MIN_EPISODES, MIN_RUNS = 30, 5  # that a verdict needs
 ROUNDS, MIN_ROUNDS = 100, 6  # batches of runs that the search must have time for; if runs are short
 PATIENCE = 0.3  # share of the time left for the search that a trial may take: some never end
 BATCHES, MIN_TRIALS = 3, 4  # batches in a trial; trials of every agent before the best gets more
-MANY_FEATURES = 500  # from here on the expectation model is sparse
 MAX_STATES, MAX_CATEGORIES, MAX_TILED = 5_000, 100_000, 8  # limits of proposed features
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
 DISCOUNTS = (0.9, 0.95, 0.98, 1.0)
@@ -255,7 +255,7 @@ def quick_check(
     features = propose_features(domain, play)
     shape = features.shape(domain)
     tell(f"{type(features).__name__}: {shape.size:,} features, {shape.active} active")
-    agents = default_agents(shape.size > MANY_FEATURES)
+    agents = default_agents(is_affordable(shape))
     candidates = [Candidate(agent, seed + number) for number, agent in enumerate(agents)]
     setups = {
         str(number): Setup(domain, features, agent, episodes=1, seed=seed)
@@ -284,10 +284,10 @@ def quick_check(
     return outcome
 
 
-def default_agents(many_features: bool) -> list[Agent]:
+def default_agents(fits_least_squares: bool) -> list[Agent]:
     """Return the agents at their defaults, in the order in which they are compiled."""
     first, *others = [  # the step size of a sparse model is searched, least squares have none
-        cls(model="sparse", model_step=cls.gradient_step) if many_features else cls()
+        cls() if fits_least_squares else cls(model="sparse", model_step=cls.gradient_step)
         for cls in (Lookahead, CachedValues, CachedPolicy)
     ]
     sampled = Lookahead(model="distribution", planning_update="levi")

@@ -225,21 +225,9 @@ class KalmanExpectation(Model):
     prior: float = parameter(
         positive(), default=1.0, meaning="initial variance of a prediction: k / ridge"
     )
-    optimism: float = parameter(
-        at_least(0.0), default=0.0, kw_only=True, meaning="κ, the scale of the value of the unknown"
-    )
-    continuation_prior: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="move predicted terminations towards their mean where data are few",
-    )
-    change_detection: bool = parameter(
-        flag(),
-        default=False,
-        kw_only=True,
-        meaning="learn anew where errors show that rewards have changed",
-    )
+    optimism: float = parameter(at_least(0.0), default=0.0, kw_only=True)
+    continuation_prior: bool = parameter(flag(), default=False, kw_only=True)
+    change_detection: bool = parameter(flag(), default=False, kw_only=True)
     initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
     @property
@@ -273,6 +261,11 @@ class KalmanExpectation(Model):
         )
 
 
+def is_affordable(shape: Shape) -> bool:
+    """Return True if a model of these features can be fitted by least squares by default."""
+    return shape.size <= (AFFORDABLE_TABULAR if shape.active == 1 else AFFORDABLE)
+
+
 class DefaultExpectation(Model):
     """The linear expectation model of agents with default settings.
 
@@ -289,12 +282,10 @@ class DefaultExpectation(Model):
         default=Autostep(0.3, 0.1),
         meaning="step size where least squares cost too much",
     )
-    optimism: float = parameter(
-        at_least(0.0), default=1.0, kw_only=True, meaning="κ, the scale of the value of the unknown"
-    )
+    optimism: float = parameter(at_least(0.0), default=1.0, kw_only=True)
 
     def for_shape(self, shape: Shape) -> Model:
-        if shape.size > (AFFORDABLE_TABULAR if shape.active == 1 else AFFORDABLE):
+        if not is_affordable(shape):
             return LinearExpectation(self.step)
         return KalmanExpectation(
             prior=30.0, optimism=self.optimism, continuation_prior=True, change_detection=True
