@@ -276,7 +276,7 @@ def test_planners_have_one_set_of_settings_and_model_free_agents_the_chosen_ones
     tuned = 0
     for name, trial in trials_of(PLANNING_PAYS):
         wanted = chosen.get((trial.panel, trial.agent_key), {})
-        if name == "reporting" and wanted:
+        if name in ("reporting", "corridors") and wanted:
             has = settings_of({"agent": trial.agent.to_dict()})
             assert {key: has[key] for key in wanted} == wanted, trial.id
             tuned += 1
