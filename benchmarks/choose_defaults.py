@@ -1,6 +1,6 @@
-"""Choose the default settings of agents: a grid on 23 problems.
+"""Choose the default settings of agents: a grid on 24 problems.
 
-Twelve are episodic; eleven are those of the study planning-pays on which settings are chosen,
+Twelve are episodic; twelve are those of the study planning-pays on which settings are chosen,
 without the river in which all agents fail. None is among the environments and problems that these
 agents are judged on. Every setting has ten runs; its mean return (or reward per step) is scaled
 from random play (0) to the best of all settings of all agents (1), no less than −1, which is also
