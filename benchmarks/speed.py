@@ -195,11 +195,15 @@ def sparse() -> Times:
 def least_squares() -> Times:
     """A random MDP with models fitted by gradient steps and by a filter, by number of features."""
     domain, measures = ex.domains.Garnet(states=1000), {}
-    for model in ("expectation", "kalman"):
+    default = ex.models.KalmanExpectation(
+        prior=30, optimism=1, continuation_prior=True, change_detection=True
+    )
+    models = {"gradient steps": "expectation", "filter": "kalman", "default": default}
+    for name, model in models.items():
         for size in (14, 100, 700):
             agent = ex.Lookahead.paper(0.05, model=model, planning_steps=5, discount=0.9)
             features = ex.RandomBinary(size, 5)
-            measures[f"{model} {size}"] = timed_run(domain, features, agent, 2 + 20_000 // size)
+            measures[f"{name} {size}"] = timed_run(domain, features, agent, 2 + 20_000 // size)
     return interleave(measures, 3)
 
 
