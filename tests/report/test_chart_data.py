@@ -46,6 +46,19 @@ def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_pa
     assert chart.range.high > 20.0
 
 
+def test_a_panel_that_the_common_axis_would_flatten_has_its_own(make_panel: Any) -> None:
+    panels = []
+    for name, factor in (("a", 1.0), ("b", 0.5), ("c", 0.01)):
+        panel = make_panel(panel=name)
+        curves = {agent: factor * curve for agent, curve in panel.curves.items()}
+        panels.append(replace(panel, curves=curves, optimum=factor * panel.optimum))
+    chart = chart_of(panels)
+    first, second, third = map(chart.range_of, chart.plots)
+    assert first is second is chart.range
+    assert third.high - third.low == pytest.approx(0.01 * (first.high - first.low), rel=0.1)
+    assert chart.data()["plots"][2]["range"] == third[:2]
+
+
 def test_an_agent_below_the_axis_is_noted_in_the_legend(make_panel: Any) -> None:
     panels = [make_panel(), make_panel(interpretation="authors")]
     panels[1].curves["q_learning"][:] = -1000.0

@@ -126,9 +126,7 @@ class CachedPolicy(PlanningAgent):
     gradient_step: ClassVar[float | StepSize] = 0.3
     optimism: ClassVar[float] = 0.0
     value_step: float | StepSize = parameter(step_size(), default=0.3)
-    policy_step: float | StepSize = parameter(
-        step_size(), default=0.1, meaning="step size of the policy's weights"
-    )
+    policy_step: float | StepSize = parameter(step_size(), default=0.1)
     model_step: str | float | StepSize = parameter(MODEL_STEP, default="auto")
     epsilon: float = parameter(
         between(0, 1),

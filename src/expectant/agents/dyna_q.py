@@ -108,9 +108,7 @@ class DynaQ(Agent):
 
     action_step: float | StepSize = parameter(step_size(), default=0.3)
     planning_steps: int = parameter(whole(0), default=5, meaning="updates after every real step")
-    bonus: float = parameter(
-        at_least(0.0), default=0.0, meaning="κ, the weight of Dyna-Q+'s exploration bonus"
-    )
+    bonus: float = parameter(at_least(0.0), default=0.0)
     backups: str | Backups = parameter(
         Rule("'pairs', 'prioritized' or backups that store transitions", _storing_backups),
         default="pairs",

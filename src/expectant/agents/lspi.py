@@ -141,12 +141,8 @@ class LSPI(Agent):
     memory_advice: ClassVar[str] = "fewer features, or a smaller capacity"
     centering: ClassVar[float] = 0.0  # type: ignore[misc]  # for discounted returns only
 
-    improve_every: int = parameter(
-        whole(1), default=20, meaning="real steps from one policy improvement to the next"
-    )
-    ridge: float = parameter(
-        positive(), default=0.01, meaning="κ, strength of the pull towards the initial value"
-    )
+    improve_every: int = parameter(whole(1), default=20)
+    ridge: float = parameter(positive(), default=0.01)
     capacity: int | None = parameter(or_none(whole(1)), default=None)
 
     def build(self, context: BuildContext) -> LSPIPart:

@@ -69,9 +69,7 @@ class Gradient(PlanningUpdate):
     """LEVI with TDC's correction, which makes it stable: w ← w + α [δ s − γ (hᵀs) s̄]."""
 
     needs_means: ClassVar[bool] = True
-    correction_step: float | StepSize = parameter(
-        step_size(), default=0.01, meaning="β, the step size of the weights that estimate δ"
-    )
+    correction_step: float | StepSize = parameter(step_size(), default=0.01)
 
     def build(self, context: BuildContext, value_step: float | StepSize) -> GradientPart:
         bounded = getattr(as_step_size(value_step), "bounded", True)

@@ -34,6 +34,8 @@ MEANINGS = {
     "tilings": "displaced grids; the number of active features",
     "wrap": "dimensions, from 0, that are circular",
     # models
+    "KalmanExpectation.prior": "initial variance of a prediction: k / ridge",
+    "KalmanExpectation.process_noise": "variance added to a prediction before every fit",
     "NStepExpectation.steps": "steps from the action to the modelled outcome",
     "NStepExpectation.model": "the linear model that learns it",
     "SparseExpectation.threshold": "least error for which an entry is kept",
@@ -55,6 +57,11 @@ MEANINGS = {
     "per": "unit of the step: in total, divided among the active features, or for each of them",
     "power": "exponent of the decay",
     # agents and backup distributions
+    "DynaQ.bonus": "κ, the weight of Dyna-Q+'s exploration bonus",
+    "CachedPolicy.policy_step": "step size of the policy's weights",
+    "Gradient.correction_step": "β, the step size of the weights that estimate δ",
+    "LSPI.ridge": "κ, strength of the pull towards the initial value",
+    "LSPI.improve_every": "real steps from one policy improvement to the next",
     "action_step": "step size of the action values",
     "model_step": 'step size of a named model; "auto": least squares where affordable',
     "planning_update": 'backup update; "auto": "gradient" for models of means, else "levi"',
@@ -76,6 +83,9 @@ MEANINGS = {
     "ties": "the greedy action among equals",
     "untried": "draw untried actions, too, as steps that stay in the state with reward 0",
     # domains
+    "RiverSwim.low_reward": "reward of left in the first state",
+    "Garnet.noise": "standard deviation of rewards between outcomes",
+    "Garnet.paying": "fraction of states and actions with a mean reward",
     "Gym.options": "keyword arguments for making the environment",
     "change_after": "total number of steps after which the wall changes",
     "ending": "probability that a step ends the episode",

@@ -186,9 +186,7 @@ class RiverSwim(TabularDomain):
     forward: float = parameter(between(0, 1), default=0.3)
     back: float = parameter(between(0, 1), default=0.1, meaning="probability that right leads back")
     hold: float = parameter(between(0, 1), default=0.3)
-    low_reward: float = parameter(
-        number(), default=5.0, meaning="reward of left in the first state"
-    )
+    low_reward: float = parameter(number(), default=5.0)
     high_reward: float = parameter(number(), default=10_000.0)
 
     def validate(self) -> None:

@@ -123,12 +123,8 @@ class Garnet(RandomTask):
     actions: int = parameter(whole(1), default=4, meaning="actions in every state")
     branching: int = parameter(whole(1), default=3, meaning="states that an action can lead to")
     ending: float = parameter(between(0, 1), default=0.03)
-    paying: float = parameter(
-        between(0, 1), default=1.0, meaning="fraction of states and actions with a mean reward"
-    )
-    noise: float = parameter(
-        at_least(0.0), default=0.0, meaning="standard deviation of rewards between outcomes"
-    )
+    paying: float = parameter(between(0, 1), default=1.0)
+    noise: float = parameter(at_least(0.0), default=0.0)
     switch_every: int | None = parameter(or_none(whole(1)), default=None, kw_only=True)
 
     def validate(self) -> None:

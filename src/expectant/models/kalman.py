@@ -219,12 +219,8 @@ class KalmanExpectation(Model):
     rolls_out: ClassVar[str] = "means"
     weighs_data: ClassVar[bool] = True
 
-    process_noise: float = parameter(
-        at_least(0.0), default=0.001, meaning="variance added to a prediction before every fit"
-    )
-    prior: float = parameter(
-        positive(), default=1.0, meaning="initial variance of a prediction: k / ridge"
-    )
+    process_noise: float = parameter(at_least(0.0), default=0.001)
+    prior: float = parameter(positive(), default=1.0)
     optimism: float = parameter(at_least(0.0), default=0.0, kw_only=True)
     continuation_prior: bool = parameter(flag(), default=False, kw_only=True)
     change_detection: bool = parameter(flag(), default=False, kw_only=True)

@@ -4,7 +4,8 @@ An axis of values covers everything unless that would flatten the typical agent,
 middle when all are ordered by their lowest values: if the axis would reach more than ``FARTHEST``
 times as far down from its top as the typical agent does, it ends ``REACH`` times as far down. The
 legend says what lies below, levels included. Bands widen the axis by at most ``BAND_SHARE`` of
-what it shows of the means at either end, so that one wide band does not flatten all curves.
+what it shows of the means at either end, so that one wide band does not flatten all curves. Plots
+share an axis, but one that would fill less than a tenth of it has its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ FARTHEST, REACH = 5.0, 3.0
 RARE, RARE_REACH = 0.05, 4.0  # a rare low counts up to so many times the reach of the rest
 MARGIN = 0.05  # of the axis, below and above
 BAND_SHARE = 0.25
+FLAT = 0.1
 
 
 class ValueRange(NamedTuple):
@@ -134,6 +136,7 @@ class Plot:
             **{name: getattr(self, name) for name in shared},
             **{name: list(getattr(self, name)) for name in listed},
             "xName": self.x_name or chart.x_name,
+            "range": chart.range_of(self)[:2],
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,
                  "last": level.end_height, "kind": names.index(level.name)}
@@ -189,6 +192,12 @@ class Chart:
         heights = [height for level in levels for height in (level.height, level.end_height)]
         bands = np.concatenate([np.zeros(0), *(end for c in curves for end in (c.low, c.high))])
         return value_range(by_key, heights, bands, self.always)
+
+    def range_of(self, plot: Plot) -> ValueRange:
+        """Return the common axis of values, or a plot's own where that would flatten its curves."""
+        own = Chart([plot], 1, always=self.always).range
+        is_flat = own.high - own.low < FLAT * (self.range.high - self.range.low)
+        return own if is_flat else self.range
 
     def _curves_of(self, key: str) -> list[Curve]:
         return [curve for plot in self.plots for curve in plot.curves if curve.key == key]

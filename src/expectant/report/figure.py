@@ -132,7 +132,8 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
         height = min(height, FLATTER)
     rows = math.ceil(count / columns)
     figure = new_figure(WIDTH, 0.55 + rows * height)
-    grid = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
+    shared = all(chart.range_of(plot) is chart.range for plot in chart.plots)
+    grid = list(figure.subplots(rows, columns, squeeze=False, sharey=shared).flat)
     for unused in grid[count:]:
         unused.remove()
     for number, (axes, plot) in enumerate(zip(grid, chart.plots, strict=False)):
@@ -179,7 +180,7 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
     for number, curve in enumerate(plot.curves):
         offset = number / len(plot.curves)
         _draw_curve(axes, plot.x_of(curve), curve, palette[curve.key], offset)
-    axes.set_ylim(chart.range.low, chart.range.high)
+    axes.set_ylim(*chart.range_of(plot)[:2])
     if not plot.scale:
         axes.set_xlim(plot.begin, plot.end)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -196,7 +197,7 @@ def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:
     """Draw exact levels, each labelled with its number if it reaches the end of the axis."""
     names = list(chart.level_names)
     for level in plot.levels:
-        if level.end_height < chart.range.low:
+        if level.end_height < chart.range_of(plot).low:
             continue
         dash = LEVEL_DASHES[names.index(level.name) % len(LEVEL_DASHES)]
         ends = (level.start, level.end), (level.height, level.end_height)

@@ -38,7 +38,7 @@ const chartIn = (box, chart, interpretationOf) => {
     boxes.forEach(([plot, inner]) => {
       const shown = plot.curves.filter(({ key }) => !hidden.has(key));
       drawPlot(inner, plot, {
-        range: chart.range, yName: chart.yName, curves: shown, height: plots.length > 1 ? 230 : 300,
+        range: plot.range, yName: chart.yName, curves: shown, height: plots.length > 1 ? 230 : 300,
         tell: (at, found) => {
           place.textContent = at === null ? "" : `${plot.xName.replace(/ \(.*/, "")} ${format(at)}`;
           Object.values(values).forEach((value) => { value.textContent = ""; });
@@ -53,9 +53,9 @@ const chartIn = (box, chart, interpretationOf) => {
 
 const drawThumbnail = (image, figure) => {
   const plot = figure.plots.find(isDrawnIn(figure.default)), [width, height] = [240, 120];
-  const x = scaleOf(...spanOf(plot), 4, width - 4), y = scaleOf(...figure.range, height - 4, 4);
+  const x = scaleOf(...spanOf(plot), 4, width - 4), y = scaleOf(...plot.range, height - 4, 4);
   plot.breaks.forEach((at) => image.append(svg("path", { d: `M${x(at)} 4V${height - 4}`, class: "break" })));
-  plot.levels.filter(({ last }) => last >= figure.range[0]).forEach(({ from, to, height: start, last }) => image.append(svg("path", { d: `M${x(from)} ${y(start)}L${x(to)} ${y(last)}`, class: "level", "stroke-dasharray": "4 3" })));
+  plot.levels.filter(({ last }) => last >= plot.range[0]).forEach(({ from, to, height: start, last }) => image.append(svg("path", { d: `M${x(from)} ${y(start)}L${x(to)} ${y(last)}`, class: "level", "stroke-dasharray": "4 3" })));
   plot.curves.forEach((curve) => image.append(svg("path", { d: outline(plot.x, curve, x, y), fill: palette[curve.key].colour, "fill-opacity": 0.15 })));
   plot.curves.forEach((curve) => image.append(svg("path", { d: points(plot.x, curve.mean, x, y), fill: "none", stroke: palette[curve.key].colour, "stroke-width": 1.6, "stroke-linejoin": "round" })));
 };
