@@ -27,9 +27,9 @@ FAST_STEP, SLOWEST = 0.5, 0.02  # steps of the fast filter and, at least, of σ�
 
 
 class ChangeTest(NamedTuple):
-    """``fast`` (A, D) is the fast filter; σ², Λ and the number of fits are per feature (A, D).
+    """``fast`` (A, D) is the fast filter, ``spread`` σ², ``evidence`` Λ, ``visits`` counts fits.
 
-    Without actions (A = 0) nothing is detected.
+    Arrays without actions (A = 0) detect nothing.
     """
 
     fast: np.ndarray

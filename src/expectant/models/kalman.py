@@ -57,10 +57,8 @@ from expectant.step_sizes import Autostep, StepSize, step_size
 from expectant.step_sizes.step_size import squared_length
 
 MAX_FEATURES = 4096
-AFFORDABLE, AFFORDABLE_TABULAR = (
-    512,
-    2048,
-)  # most features of the default model, and of a tabular one
+AFFORDABLE = 512  # features up to which the default model is fitted by least squares
+AFFORDABLE_TABULAR = 2048  # the same where one feature is active
 COUNT, CONTINUATION, SQUARED_REWARD, SPREAD, SPREAD_COUNT = range(5)  # positions in the statistics
 SLOWEST, SLOWEST_STATE = 1e-3, 1e-2  # least rates of running means
 LEAST_ENDING = 0.05  # limits the horizon of optimism
