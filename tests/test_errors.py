@@ -163,6 +163,7 @@ DOMAINS = [
     ("ex.domains.Rooms('S..')", "must have a goal G"),
     ("ex.domains.Branching(states=2, branches=3)", "branches must be at most states=2, got 3"),
     ("ex.domains.Garnet(states=2)", "branching must be at most states=2, got 3"),
+    ("ex.domains.Garnet(ending=0, switch_every=5)", "Garnet: switch_every counts episodes, which ending=0 never ends"),
     ("ex.domains.RiverSwim(forward=0.8, back=0.3)", "must add up to 1 at most"),
     ("ex.exact.policy_values(ex.Corridor(), np.ones((9, 3)))", "policy must be (9, 2) probabilities or (9,) actions, got (9, 3)"),
     ("ex.exact.policy_values(ex.Corridor(), np.ones((9, 2)))", "must be probabilities that sum to 1"),

@@ -148,6 +148,17 @@ def test_garnet_tasks_are_drawn_from_their_seed():
     assert per_run == task.replace(task_seed=9)
 
 
+def test_changing_garnet_tasks_differ_in_their_rewards_alone():
+    fixed = ex.domains.Garnet(task_seed=7)
+    changing = fixed.replace(switch_every=3).mdp()
+    table = changing.outcomes
+    assert changing.phases == len(table.rewards) == 4
+    assert (table.probabilities == fixed.mdp().outcomes.probabilities).all()
+    np.testing.assert_array_equal(table.rewards[0], fixed.mdp().outcomes.rewards[0])
+    means = table.rewards[..., 0].reshape(4, -1)
+    assert np.abs(np.corrcoef(means) - np.eye(4)).max() < 4 / np.sqrt(means.shape[1])
+
+
 def test_inventory_by_hand():
     """Two units at most and half a customer on average: e^(−1/2) of no customer."""
     mdp: Any = ex.domains.Inventory(capacity=2, demand=0.5).mdp()

@@ -132,6 +132,8 @@ class Garnet(RandomTask):
             raise ValueError(
                 f"Garnet: branching must be at most states={self.states}, got {self.branching}"
             )
+        if self.switch_every is not None and self.ending == 0.0:
+            raise ValueError("Garnet: switch_every counts episodes, which ending=0 never ends")
 
     def table(self) -> FiniteMDP:
         rng = self.rng
